@@ -1,0 +1,59 @@
+"""The errors that jitmagic raises.
+
+    JitMagicError
+    ├── UserError          a request that cannot be met: a wrong option, a broken promise
+    │   └── FullGraphError a graph break where ``fullgraph=True`` allows none
+    ├── Unsupported        a graph break: the tracer met something that it cannot capture
+    └── InternalError      a fault of ours; the call that met it still ran as plain Python
+
+Every message says what happened, where, why, and what to try.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["FullGraphError", "InternalError", "JitMagicError", "Span", "Unsupported", "UserError"]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A place in the user's source; lines count from 1, columns from 0 (in UTF-8 bytes, as ``ast``)."""
+
+    filename: str
+    line: int
+    column: int = 0
+    end_line: int = 0
+    end_column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.filename}, line {self.line}"
+
+
+class JitMagicError(Exception):
+    """Base of every error raised by jitmagic itself."""
+
+
+class UserError(JitMagicError):
+    """The request cannot be met as it stands; the message says what to change."""
+
+
+class FullGraphError(UserError):
+    """A graph break was met although ``fullgraph=True`` was asked for."""
+
+
+class InternalError(JitMagicError):
+    """A fault of jitmagic. It never reaches a user's call, which falls back to plain Python."""
+
+
+class Unsupported(JitMagicError):
+    """Capture stops here.
+
+    ``code`` names a row of the catalogue in ``jitmagic.tracer.breaks``; ``detail`` fills its text.
+    """
+
+    def __init__(self, code: str, detail: str = "", span: Span | None = None) -> None:
+        super().__init__(f"{code}: {detail}" if detail else code)
+        self.code = code
+        self.detail = detail
+        self.span = span

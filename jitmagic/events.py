@@ -1,0 +1,169 @@
+"""Typed records of everything that happens; every stage emits them, ``report`` only reads them.
+
+Times are in nanoseconds. Records hold text, never the user's objects: nothing that is shown later keeps an
+array alive.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from jitmagic.errors import Span
+
+__all__ = [
+    "BreakEvent",
+    "CompileEvent",
+    "DemotionEvent",
+    "EffectRecord",
+    "Event",
+    "FallbackEvent",
+    "GuardRecord",
+    "KernelEvent",
+    "RecompileEvent",
+    "emit",
+    "subscribe",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Base: which compiled function it is about.
+
+    ``function`` is the qualified name, ``owner`` a number that is unique to one compiled function object (two
+    functions with one name differ), ``span`` the ``def`` line or the place that is meant.
+    """
+
+    function: str
+    owner: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class GuardRecord:
+    """One guard as text: the Python expression, its kind, why it is there, and the value it expects."""
+
+    expression: str
+    kind: str
+    source: str
+    expected: str
+    span: Span | None = None
+    category: str = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class EffectRecord:
+    """One side effect replayed after the graph, as text: ``log.append(...)``, ``print``."""
+
+    text: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompileEvent(Event):
+    """One cache entry was built.
+
+    ``entry`` counts from 0 within the function; ``resume`` is the line at which this piece starts when it is a
+    resume function, else 0. ``graph_text`` is the printed graph; ``lines`` maps a source line to what became of
+    it ("k0", "k1", "extern", "python").
+    """
+
+    entry: int
+    call: int
+    resume: int
+    node_count: int
+    kernel_count: int
+    extern_count: int
+    elapsed_ns: int
+    guards: tuple[GuardRecord, ...] = ()
+    effects: tuple[EffectRecord, ...] = ()
+    graph_text: str = ""
+    lines: tuple[tuple[int, str], ...] = ()
+    backend: str = "numba"
+
+
+@dataclass(frozen=True, slots=True)
+class RecompileEvent(Event):
+    """A call matched no entry: the first failing guard of the closest entry, then and now."""
+
+    call: int
+    guard: str
+    source: str
+    then: str
+    now: str
+    cost_ns: int
+    remedy: str
+    caller: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BreakEvent(Event):
+    """A graph break: catalogue code, what stopped the capture, and what avoids it. ``span`` is the place."""
+
+    code: str
+    reason: str
+    hint: str
+    source_line: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FallbackEvent(Event):
+    """A function, or one call of it, runs as plain Python; ``reason`` says why, ``hint`` what to try."""
+
+    reason: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DemotionEvent(Event):
+    """Compiled code was measured slower than plain code and is no longer used for one guard set."""
+
+    entry: int
+    compiled_ns: int
+    plain_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class KernelEvent(Event):
+    """One kernel was compiled (``cached`` False) or taken from the store; ``source`` is its Python text."""
+
+    kernel: str
+    elapsed_ns: int
+    cached: bool
+    source: str = field(default="", repr=False)
+
+
+_listeners: list[Callable[[Event], None]] = []
+_lock = threading.Lock()
+
+
+def emit(event: Event) -> None:
+    """Hand one record to every listener, in the order of subscription."""
+    for listener in tuple(_listeners):
+        listener(event)
+
+
+def subscribe(listener: Callable[[Event], None]) -> Callable[[], None]:
+    """Register a listener; the returned callable removes it. A listener may be called from any thread."""
+    with _lock:
+        _listeners.append(listener)
+
+    def remove() -> None:
+        with _lock:
+            if listener in _listeners:
+                _listeners.remove(listener)
+
+    return remove
+
+
+@contextmanager
+def recording() -> Iterator[list[Event]]:
+    """Collect the events emitted inside the ``with`` block, from every thread."""
+    seen: list[Event] = []
+    remove = subscribe(seen.append)
+    try:
+        yield seen
+    finally:
+        remove()
