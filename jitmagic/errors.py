@@ -18,7 +18,7 @@ __all__ = ["FullGraphError", "InternalError", "JitMagicError", "Span", "Unsuppor
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A place in the user's source; lines count from 1, columns from 0 (in UTF-8 bytes, as ``ast``)."""
+    """A place in the source; lines count from 1, columns from 0 in UTF-8 bytes (as ``ast``)."""
 
     filename: str
     line: int

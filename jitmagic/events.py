@@ -1,7 +1,7 @@
 """Typed records of everything that happens; every stage emits them, ``report`` only reads them.
 
-Times are in nanoseconds. Records hold text, never the user's objects: nothing that is shown later keeps an
-array alive.
+Times are in nanoseconds. Records hold text, never the user's objects: nothing that is shown later
+keeps an array alive.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ __all__ = [
 class Event:
     """Base: which compiled function it is about.
 
-    ``function`` is the qualified name, ``owner`` a number that is unique to one compiled function object (two
-    functions with one name differ), ``span`` the ``def`` line or the place that is meant.
+    ``function`` is the qualified name, ``owner`` a number that is unique to one compiled function
+    object (two functions with one name differ), ``span`` the ``def`` line or the place that is
+    meant.
     """
 
     function: str
@@ -43,7 +44,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class GuardRecord:
-    """One guard as text: the Python expression, its kind, why it is there, and the value it expects."""
+    """One guard as text: its Python expression, its kind, why it is there, the value it expects."""
 
     expression: str
     kind: str
@@ -65,9 +66,9 @@ class EffectRecord:
 class CompileEvent(Event):
     """One cache entry was built.
 
-    ``entry`` counts from 0 within the function; ``resume`` is the line at which this piece starts when it is a
-    resume function, else 0. ``graph_text`` is the printed graph; ``lines`` maps a source line to what became of
-    it ("k0", "k1", "extern", "python").
+    ``entry`` counts from 0 within the function; ``resume`` is the line at which this piece starts
+    when it is a resume function, else 0. ``graph_text`` is the printed graph; ``lines`` maps a
+    source line to what became of it ("k0", "k1", "extern", "python").
     """
 
     entry: int
@@ -100,7 +101,7 @@ class RecompileEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class BreakEvent(Event):
-    """A graph break: catalogue code, what stopped the capture, and what avoids it. ``span`` is the place."""
+    """A graph break at ``span``: catalogue code, what stopped the capture, and what avoids it."""
 
     code: str
     reason: str
@@ -110,7 +111,7 @@ class BreakEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class FallbackEvent(Event):
-    """A function, or one call of it, runs as plain Python; ``reason`` says why, ``hint`` what to try."""
+    """A function, or one call of it, runs as plain Python: ``reason`` why, ``hint`` what to try."""
 
     reason: str
     hint: str = ""
@@ -127,7 +128,7 @@ class DemotionEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class KernelEvent(Event):
-    """One kernel was compiled (``cached`` False) or taken from the store; ``source`` is its Python text."""
+    """A kernel was compiled (``cached`` False) or taken from the store; ``source`` is its text."""
 
     kernel: str
     elapsed_ns: int
@@ -146,7 +147,7 @@ def emit(event: Event) -> None:
 
 
 def subscribe(listener: Callable[[Event], None]) -> Callable[[], None]:
-    """Register a listener; the returned callable removes it. A listener may be called from any thread."""
+    """Register a listener, called from any thread; the returned callable removes it."""
     with _lock:
         _listeners.append(listener)
 

@@ -1,0 +1,1 @@
+"""The tests of jitmagic; folders mirror the package."""
