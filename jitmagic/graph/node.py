@@ -1,0 +1,102 @@
+"""One value of a graph: the operation that makes it, its operands, its description, its place in the source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from jitmagic.errors import Span
+from jitmagic.graph.meta import Meta
+
+__all__ = ["Node", "Operation", "map_nodes", "nodes_in"]
+
+
+class Operation(Protocol):
+    """What a graph needs to know of an operation; rows of the op registry fulfil it.
+
+    ``call(*args, **kwargs)`` is its meaning, in NumPy. ``writes`` gives the positions of operands that it changes
+    (an ``out=`` operand counts without being listed). ``effects`` is true if it must run even if its result is
+    unused, and in order (random draws, seeding).
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def call(self) -> Callable[..., Any]: ...
+    @property
+    def writes(self) -> tuple[int, ...]: ...
+    @property
+    def effects(self) -> bool: ...
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """A value. ``kind`` is one of
+
+    * ``input``: the next argument of the graph;
+    * ``constant``: an array or object held by the graph, in ``value``;
+    * ``call``: ``op.call(*args, **kwargs)``, where args and kwargs nest nodes, symbolic ints and constants in
+      tuples, lists, dicts and slices;
+    * ``item``: entry ``index`` of the tuple made by ``args[0]``.
+
+    ``view_of`` is the operand whose memory the result shares, if it does.
+    """
+
+    name: str
+    kind: str
+    meta: Meta | None
+    op: Operation | None = None
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    value: Any = None
+    index: int = 0
+    view_of: Node | None = None
+    span: Span | None = None
+    stack: tuple[tuple[str, str], ...] = ()
+
+    def operands(self) -> Iterator[Node]:
+        """Every node read by this one, in order, repeats included."""
+        yield from nodes_in(self.args)
+        yield from nodes_in(self.kwargs)
+
+    def written(self) -> tuple[Node, ...]:
+        """The operands whose memory this node changes."""
+        if self.op is None:
+            return ()
+        found = [self.args[i] for i in self.op.writes if i < len(self.args)]
+        found += nodes_in(self.kwargs.get("out"))
+        return tuple(dict.fromkeys(n for n in found if isinstance(n, Node)))
+
+    @property
+    def is_pure(self) -> bool:
+        """True if the node may be dropped when nobody reads it."""
+        return self.op is None or not (self.op.effects or self.written())
+
+    def __repr__(self) -> str:
+        return f"%{self.name}"
+
+
+def nodes_in(value: Any) -> Iterator[Node]:
+    """The nodes nested in tuples, lists, dicts and slices, in order."""
+    if isinstance(value, Node):
+        yield value
+    elif isinstance(value, tuple | list):
+        for item in value:
+            yield from nodes_in(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from nodes_in(item)
+    elif isinstance(value, slice):
+        yield from nodes_in((value.start, value.stop, value.step))
+
+
+def map_nodes(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The same nesting with ``change`` applied to every leaf that is no container."""
+    if type(value) in (tuple, list):
+        return type(value)(map_nodes(item, change) for item in value)
+    if isinstance(value, dict):
+        return {key: map_nodes(item, change) for key, item in value.items()}
+    if isinstance(value, slice):
+        return slice(*(map_nodes(v, change) for v in (value.start, value.stop, value.step)))
+    return change(value)

@@ -1,0 +1,115 @@
+"""The record of one NumPy operation: everything that any stage knows about it stands in its row.
+
+``infer`` is the one question the tracer asks: what does this call give, without running it? The answer comes from
+NumPy itself wherever NumPy can be asked (type resolution, views of stand-ins); rules only add the sizes.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from jitmagic.graph.meta import Meta
+from jitmagic.graph.shapes import ShapeEnv
+from jitmagic.ops.lowering import Lowering
+
+__all__ = ["Arguments", "Form", "Inferred", "MetaRule", "Op", "Sample"]
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """What a call gives: one description, or a tuple of them, or None for no result.
+
+    ``view_of`` is the position of the operand whose memory the result shares (views), ``same_as`` the position of
+    the operand that is returned itself (``np.asarray(x)``, and every call with ``out=``: then the name ``"out"``).
+    ``run_time_sizes`` are symbols that get their value from the result: (entry of the tuple or 0, axis, symbol).
+    """
+
+    meta: Meta | tuple[Meta | None, ...] | None
+    view_of: int | None = None
+    same_as: int | str | None = None
+    run_time_sizes: tuple[tuple[int, int, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """A call in canonical form, with descriptions (``ArrayMeta``, ``PyMeta``) in place of run-time values.
+
+    Sizes may be symbolic. ``env`` makes new run-time sizes.
+    """
+
+    op: Op
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    env: ShapeEnv
+
+    def get(self, name: str) -> Any:
+        """A parameter by name: as passed, or its default."""
+        if name in self.kwargs:
+            return self.kwargs[name]
+        parameters = list(self.op.signature.parameters)
+        index = parameters.index(name)
+        if index < len(self.args):
+            return self.args[index]
+        return self.op.signature.parameters[name].default
+
+
+MetaRule: TypeAlias = Callable[[Arguments], Inferred]
+Adapter: TypeAlias = Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Another way to write the operation: a function, or the name of an ndarray method or operator.
+
+    ``adapt(*args, **kwargs)`` gives the canonical arguments; without it they are passed on unchanged.
+    """
+
+    target: Callable[..., Any] | str
+    adapt: Adapter | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Arguments for the generic tests; ``args`` is called with a random generator."""
+
+    args: Callable[[Any], tuple[Any, ...]]
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Op:
+    """One row. ``call`` gives the operation its meaning; compare rows by identity.
+
+    * ``forms``: the other functions, methods and operators that mean the same;
+    * ``meta``: the rule behind ``infer``;
+    * ``writes``: positions of operands that are changed; ``out=`` counts without being listed;
+    * ``effects``: must run, in order, even if nobody reads the result;
+    * ``warns``: floating-point conditions it may raise (``divide``, ``over``, ``under``, ``invalid``);
+    * ``lower``: how it becomes a loop; None: extern;
+    * ``vjp``: one rule per operand for reverse mode (None: not differentiable in that operand);
+    * ``samples``: what the generic tests call it with;
+    * ``note``: conventions that a reader must know, for the table in the docs.
+    """
+
+    name: str
+    call: Callable[..., Any]
+    meta: MetaRule
+    forms: tuple[Form, ...] = ()
+    signature: inspect.Signature = field(default_factory=inspect.Signature)
+    writes: tuple[int, ...] = ()
+    effects: bool = False
+    warns: frozenset[str] = frozenset()
+    lower: Lowering | None = None
+    vjp: tuple[Callable[..., Any] | None, ...] | None = None
+    samples: tuple[Sample, ...] = ()
+    note: str = ""
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    def infer(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], env: ShapeEnv) -> Inferred:
+        """What ``call(*args, **kwargs)`` gives. Raises what NumPy raises for such arguments."""
+        return self.meta(Arguments(self, args, kwargs, env))

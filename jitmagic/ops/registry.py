@@ -1,0 +1,67 @@
+"""The op registry: rows register themselves at import; every stage looks them up by the callable the user wrote."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from jitmagic.errors import InternalError
+from jitmagic.ops.record import Form, MetaRule, Op
+
+__all__ = ["all_ops", "by_name", "lookup", "lookup_method", "op"]
+
+_by_name: dict[str, Op] = {}
+_by_callable: dict[Any, tuple[Op, Form]] = {}
+_by_method: dict[str, tuple[Op, Form]] = {}
+
+
+def op(name: str, call: Callable[..., Any], *, meta: MetaRule, signature: str = "", **columns: Any) -> Op:
+    """Register one row; see ``Op`` for the columns. ``signature`` is the canonical parameter list as text.
+
+    Refuses a name, function or method that is registered twice.
+    """
+    if signature:
+        columns["signature"] = parse_signature(signature)
+    row = Op(name, call, meta, **columns)
+    _claim(_by_name, name, row, name)
+    for form in (Form(call), *row.forms):
+        table: dict[Any, tuple[Op, Form]] = _by_method if isinstance(form.target, str) else _by_callable
+        _claim(table, form.target, (row, form), name)
+    return row
+
+
+def parse_signature(text: str) -> inspect.Signature:
+    """``"a, axis=None"`` as a Signature; defaults are Python literals, ``...`` stands for "not given"."""
+    scope: dict[str, Any] = {}
+    exec(f"def call({text}): pass", scope)
+    return inspect.signature(scope["call"])
+
+
+def _claim(table: dict[Any, Any], key: Any, value: Any, name: str) -> None:
+    if key in table:
+        raise InternalError(f"op {name!r}: {key!r} is registered twice")
+    table[key] = value
+
+
+def by_name(name: str) -> Op:
+    """The row of that name. Raises KeyError."""
+    return _by_name[name]
+
+
+def lookup(function: Any) -> tuple[Op, Form] | None:
+    """The row that a function or ufunc means, with the form in which it was written; None if it has no row."""
+    try:
+        return _by_callable.get(function)
+    except TypeError:  # unhashable callables have no row
+        return None
+
+
+def lookup_method(name: str) -> tuple[Op, Form] | None:
+    """The row that an ndarray method or operator (``"sum"``, ``"__add__"``) means."""
+    return _by_method.get(name)
+
+
+def all_ops() -> Iterator[Op]:
+    """Every row, in order of registration."""
+    return iter(_by_name.values())
