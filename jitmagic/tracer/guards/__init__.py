@@ -1,0 +1,30 @@
+"""Takes what a trace read, gives guards: tests that must hold for a cache entry to be used again."""
+
+from jitmagic.tracer.guards.guard import Guard, GuardSet
+from jitmagic.tracer.guards.source import (
+    AttributeSource,
+    CellSource,
+    ClosureSource,
+    ConstantSource,
+    DictSource,
+    GlobalSource,
+    ItemSource,
+    LocalSource,
+    Source,
+    TypeSource,
+)
+
+__all__ = [
+    "AttributeSource",
+    "CellSource",
+    "ClosureSource",
+    "ConstantSource",
+    "DictSource",
+    "GlobalSource",
+    "Guard",
+    "GuardSet",
+    "ItemSource",
+    "LocalSource",
+    "Source",
+    "TypeSource",
+]

@@ -1,0 +1,206 @@
+"""Where a value came from, as a path that can be printed for people and evaluated again at the next call.
+
+``code`` is Python over the names that every check and every program has: the frame's parameters by name, ``G`` (the
+function's globals), ``B`` (builtins), ``C`` (its closure cells) and ``K0``, ``K1``, ... (constants of the entry). It
+runs no user code: attributes are read where the trace found them. ``text`` is what a person would write.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = [
+    "AttributeSource",
+    "CellSource",
+    "ClosureSource",
+    "ConstantSource",
+    "DictSource",
+    "GlobalSource",
+    "ItemSource",
+    "LocalSource",
+    "Source",
+    "TypeSource",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Base. ``category`` drives policy: local, global, constant, module, managed or random."""
+
+    @property
+    def base(self) -> Source | None:
+        """The source that this one is read from; None for a root."""
+        return None
+
+    @property
+    def text(self) -> str:
+        raise NotImplementedError
+
+    def code(self, base: str) -> str:
+        """Python that reads the value, given Python that reads the base (ignored by roots)."""
+        raise NotImplementedError
+
+    @property
+    def category(self) -> str:
+        return self.base.category if self.base is not None else "local"
+
+    @property
+    def path(self) -> tuple[Source, ...]:
+        """From the root to this source."""
+        return (self,) if self.base is None else (*self.base.path, self)
+
+    @property
+    def expression(self) -> str:
+        """Python that reads the value from the roots."""
+        return self.code("" if self.base is None else self.base.expression)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSource(Source):
+    """A parameter of the frame."""
+
+    name: str
+
+    @property
+    def text(self) -> str:
+        return self.name
+
+    def code(self, base: str) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalSource(Source):
+    """A name in a module's globals, or in builtins. ``namespace`` is ``G``, ``B`` or a constant's name."""
+
+    name: str
+    namespace: str = "G"
+
+    @property
+    def text(self) -> str:
+        return self.name
+
+    @property
+    def category(self) -> str:
+        return "global"
+
+    def code(self, base: str) -> str:
+        return f"{self.namespace}[{self.name!r}]"
+
+
+@dataclass(frozen=True, slots=True)
+class ClosureSource(Source):
+    """The content of a cell of the frame's own closure; counts as local (row B02)."""
+
+    index: int
+    name: str
+
+    @property
+    def text(self) -> str:
+        return self.name
+
+    def code(self, base: str) -> str:
+        return f"C[{self.index}].cell_contents"
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantSource(Source):
+    """An object that the entry itself holds, as ``K<index>``; it needs no guards."""
+
+    index: int
+    label: str = ""
+
+    @property
+    def text(self) -> str:
+        return self.label or f"K{self.index}"
+
+    @property
+    def category(self) -> str:
+        return "constant"
+
+    def code(self, base: str) -> str:
+        return f"K{self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Step(Source):
+    """A source read from another one."""
+
+    origin: Source
+
+    @property
+    def base(self) -> Source:
+        return self.origin
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeSource(_Step):
+    """``origin.name`` read by ordinary attribute access; only where that runs no user code."""
+
+    name: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.origin.text}.{self.name}"
+
+    def code(self, base: str) -> str:
+        return f"{base}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class DictSource(_Step):
+    """An attribute found in the instance's own ``__dict__`` (``origin.__dict__[name]``)."""
+
+    name: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.origin.text}.{self.name}"
+
+    def code(self, base: str) -> str:
+        return f"{base}.__dict__[{self.name!r}]"
+
+
+@dataclass(frozen=True, slots=True)
+class ItemSource(_Step):
+    """``origin[key]`` of a list, tuple or dict; ``key`` is a constant whose repr evaluates to it."""
+
+    key: Any
+
+    @property
+    def text(self) -> str:
+        return f"{self.origin.text}[{self.key!r}]"
+
+    def code(self, base: str) -> str:
+        return f"{base}[{self.key!r}]"
+
+
+@dataclass(frozen=True, slots=True)
+class CellSource(_Step):
+    """The content of a cell of another function: ``origin.__closure__[index].cell_contents``."""
+
+    index: int
+    name: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.name} (used by {self.origin.text})"
+
+    def code(self, base: str) -> str:
+        return f"{base}.__closure__[{self.index}].cell_contents"
+
+
+@dataclass(frozen=True, slots=True)
+class TypeSource(_Step):
+    """``type(origin)``."""
+
+    @property
+    def text(self) -> str:
+        return f"type({self.origin.text})"
+
+    def code(self, base: str) -> str:
+        return f"type({base})"
