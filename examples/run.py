@@ -21,6 +21,7 @@ Both times of a speed-up are measured in that same run. The exit code is not zer
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections.abc import Iterable
@@ -34,12 +35,14 @@ from nbconvert import HTMLExporter
 
 SUMMARY = "application/vnd.jitmagic.summary+json"
 CELL_SECONDS = 300
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+QUIET = ["--log-level=40"]  # ipykernel else warns in each run that it talks over local TCP
 
 # section of the summary -> its heading and one line for each of its records
 SECTIONS = {
     "compiled": (
         "compiled",
-        "{function}: {kernels} kernels, {breaks} graph breaks, {compile_ms:.0f} ms",
+        "{function}: {kernels_text}, {breaks_text}, {compile_ms:.0f} ms",
     ),
     "speedups": (
         "against plain NumPy, measured in this run",
@@ -60,6 +63,7 @@ def run(path: Path) -> nbformat.NotebookNode:
         notebook,
         timeout=CELL_SECONDS,
         kernel_name="python3",
+        extra_arguments=QUIET,
         store_widget_state=False,  # with it the page would need scripts from elsewhere
         resources={"metadata": {"path": str(path.parent)}},
     )
@@ -92,10 +96,18 @@ def summary_lines(found: dict[str, Any]) -> Iterable[str]:
 
 def derived(record: dict[str, Any]) -> dict[str, Any]:
     """What a line shows beside the fields of its record."""
-    if "plain_ms" not in record:
-        return {}
-    bits = "same bits" if record.get("same_bits") else "DIFFERENT RESULT"
-    return {"ratio": record["plain_ms"] / record["compiled_ms"], "bits": bits}
+    shown: dict[str, Any] = {}
+    if "plain_ms" in record:
+        shown["ratio"] = record["plain_ms"] / record["compiled_ms"]
+        shown["bits"] = "same bits" if record.get("same_bits") else "DIFFERENT RESULT"
+    if "kernels" in record:
+        shown["kernels_text"] = counted(record["kernels"], "kernel")
+        shown["breaks_text"] = counted(record["breaks"], "graph break")
+    return shown
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def write_html(notebook: nbformat.NotebookNode, path: Path) -> None:
@@ -114,7 +126,8 @@ def main() -> int:
     try:
         notebook = run(arguments.notebook)
     except CellExecutionError as error:
-        print(f"{arguments.notebook}: a cell raised\n{error}", file=sys.stderr)
+        text = str(error) if sys.stderr.isatty() else COLOURS.sub("", str(error))
+        print(f"{arguments.notebook}: a cell raised\n{text}", file=sys.stderr)
         return 1
     print(f"{arguments.notebook}: all cells ran in {time.perf_counter() - begin:.0f} s")
     if arguments.html:

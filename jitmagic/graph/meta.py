@@ -47,7 +47,7 @@ class ArrayMeta:
         total: Any = 1
         for n in self.shape:
             total = n * total
-        return total  # type: ignore[no-any-return]
+        return total  # type: ignore[no-any-return]  # a product of Dims is a Dim
 
     @property
     def is_symbolic(self) -> bool:

@@ -41,9 +41,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 # Notebook panels open in Lab's main area; there is one per page.
-PANEL = (
-    """[...window.jupyterapp.shell.widgets('main')].find(w => w.content?.widgets && w.context)"""
-)
+PANEL = """[...window.jupyterapp.shell.widgets('main')].find(w => w.content?.widgets && w.context)"""
 KERNEL_STATUS = f"""() => {{
   const panel = {PANEL};
   const ready = panel && panel.context.isReady && panel.sessionContext.isReady;
@@ -85,9 +83,7 @@ class LabServer:
         with urllib.request.urlopen(f"{self.url}/api/sessions", timeout=10) as answer:
             sessions = json.load(answer)
         for session in sessions:
-            request = urllib.request.Request(
-                f"{self.url}/api/sessions/{session['id']}", method="DELETE"
-            )
+            request = urllib.request.Request(f"{self.url}/api/sessions/{session['id']}", method="DELETE")
             urllib.request.urlopen(request, timeout=20).close()
 
     def stop(self) -> None:

@@ -18,9 +18,7 @@ def targets() -> set[str]:
 
 def test_commands_in_the_readme_exist() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    named = set(
-        re.findall(r"\bmake ([a-z]+)\b", "\n".join(re.findall(r"`[^`]*`|^    .*", readme, re.M)))
-    )
+    named = set(re.findall(r"\bmake ([a-z]+)\b", "\n".join(re.findall(r"`[^`]*`|^    .*", readme, re.M))))
     assert named <= targets()
     assert {"demo", "test"} <= named
 

@@ -85,9 +85,7 @@ def test_every_exception_is_still_needed() -> None:
 
 def test_no_cycles() -> None:
     """Not inside a stage either; imports inside functions count, they only hide a cycle."""
-    graph = {
-        s.name: {i.module for i in s.imports(module_names())} - {s.name} for s in package_sources()
-    }
+    graph = {s.name: {i.module for i in s.imports(module_names())} - {s.name} for s in package_sources()}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -104,9 +102,7 @@ def test_no_cycles() -> None:
         ("jitmagic.graph.meta", "from jitmagic import errors", "jitmagic.errors"),
     ],
 )
-def test_the_reader_finds_every_form_of_import(
-    module: str, text: str, expected: str, tmp_path: Path
-) -> None:
+def test_the_reader_finds_every_form_of_import(module: str, text: str, expected: str, tmp_path: Path) -> None:
     path = tmp_path / "meta.py"
     path.write_text(text)
     known = frozenset({"jitmagic", "jitmagic.errors", "jitmagic.tracer", "jitmagic.graph.node"})
@@ -116,7 +112,5 @@ def test_the_reader_finds_every_form_of_import(
 def test_import_jitmagic_is_light() -> None:
     """``import jitmagic`` loads neither the notebook, nor the widgets, nor a compiler."""
     program = "import sys, jitmagic; print(*sorted({m.split('.')[0] for m in sys.modules}))"
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert not set(done.stdout.split()) & set(HEAVY)

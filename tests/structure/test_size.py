@@ -77,9 +77,7 @@ def test_long_chains_become_tables() -> None:
 
 def test_the_measures_measure() -> None:
     """A docstring is free, branches are counted without the last ``else``."""
-    tree = ast.parse(
-        "def f(x):\n    '''One.\n    Two.'''\n    if x: a\n    elif y: b\n    else: c\n    return x"
-    )
+    tree = ast.parse("def f(x):\n    '''One.\n    Two.'''\n    if x: a\n    elif y: b\n    else: c\n    return x")
     function = tree.body[0]
     assert isinstance(function, ast.FunctionDef)
     branch = function.body[1]

@@ -62,9 +62,7 @@ def test_the_package_does_not_print() -> None:
         f"{source.place}:{node.lineno}"
         for source in package_sources()
         for node in ast.walk(source.tree)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "print"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
     ]
     assert not found
 
@@ -84,9 +82,7 @@ def test_every_ignore_carries_code_and_reason() -> None:
         for number, comment in comments(path)
         if IGNORE.match(comment) and not any(form.match(comment) for form in REASONED)
     ]
-    assert not found, (
-        "write a code and a reason, `# noqa: B018 - why` or `# type: ignore[code]  # why`"
-    )
+    assert not found, "write a code and a reason, `# noqa: B018 - why` or `# type: ignore[code]  # why`"
 
 
 @pytest.mark.parametrize(
