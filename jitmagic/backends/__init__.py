@@ -1,0 +1,1 @@
+"""Takes a pure graph, gives a callable: eager, aot_eager, numba (cpu) and numba_cuda."""

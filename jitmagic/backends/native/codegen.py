@@ -1,0 +1,129 @@
+"""Takes the text of a kernel, gives object code through Numba.
+
+Importing this module imports Numba.
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from numba.core import codegen, compiler, registry, types
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.cpu_options import FastMathOptions
+
+from jitmagic.backends.native.abi import Status
+from jitmagic.backends.native.intrinsics import NAMESPACE
+from jitmagic.backends.native.store import Stored
+from jitmagic.errors import InternalError
+
+__all__ = ["ENTRY", "assembly", "generate"]
+
+# Numba is annotated in places only
+_new_flags: Any = compiler.Flags
+_fast_math: Any = FastMathOptions
+_compile_extra: Any = compiler.compile_extra
+
+ENTRY = "jitmagic_kernel"  # the symbol of every kernel; each is linked by itself
+
+
+class _HostCodegen(codegen.AOTCPUCodegen):
+    """Object code for this very CPU, without adding it to Numba's own engine."""
+
+    def _customize_tm_options(self, options: dict[str, Any]) -> None:
+        options["cpu"] = llvm.get_host_cpu_name()
+        options["features"] = self._tm_features
+        options["reloc"] = "pic"
+        options["codemodel"] = "default"
+
+    def _customize_tm_features(self) -> str:
+        return str(llvm.get_host_cpu_features().flatten())
+
+
+@cache
+def _contexts() -> tuple[Any, Any]:
+    target = registry.cpu_target
+    engine: Any = _HostCodegen
+    host = target.target_context.subtarget(
+        _internal_codegen=engine("jitmagic"),
+        aot_mode=True,  # refuses what would put an absolute address into the code
+    )
+    host.create_cfunc_wrapper = partial(_add_entry, host)
+    return target.typing_context, host
+
+
+def _add_entry(context: Any, library: Any, description: Any, env: Any, call_helper: Any) -> None:
+    """The C function around Numba's own. Numba's would print an exception, for which it needs the
+    interpreter.
+
+    A kernel whose Numba code raises all the same gives Status.RAISED.
+    """
+    module = context.create_module("entry")
+    convention = context.call_conv
+    callee = ir.Function(
+        module,
+        convention.get_function_type(description.restype, description.argtypes),
+        description.llvm_func_name,
+    )
+    word = context.get_value_type(description.restype)
+    parameters = [context.get_value_type(kind) for kind in description.argtypes]
+    entry = ir.Function(module, ir.FunctionType(word, parameters), ENTRY)
+    builder = ir.IRBuilder(entry.append_basic_block())
+    status, value = convention.call_function(builder, callee, description.restype, description.argtypes, entry.args)
+    builder.ret(builder.select(status.is_error, word(int(Status.RAISED)), value))
+    library.add_ir_module(module)
+
+
+_FLAGS = {
+    "error_model": "numpy",  # no ZeroDivisionError
+    "boundscheck": False,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": False,
+    "no_compile": True,  # not into Numba's engine
+    "nrt": False,  # a kernel that allocates does not compile
+}
+
+
+def _flags(fastmath: bool) -> Any:
+    flags = _new_flags()
+    for name, value in _FLAGS.items():
+        setattr(flags, name, value)
+    flags.fastmath = _fast_math(fastmath)
+    return flags
+
+
+@global_compiler_lock  # type: ignore[untyped-decorator]  # Numba has no annotations
+def generate(source: str, name: str, filename: str, fastmath: bool) -> Stored:
+    """Compile ``def <name>(args, lo, hi)``; errors of Numba become InternalError."""
+    return Stored(ENTRY, _compile(source, name, filename, fastmath).emit_native_object())
+
+
+@global_compiler_lock  # type: ignore[untyped-decorator]  # Numba has no annotations
+def assembly(source: str, name: str, *, fastmath: bool = False) -> str:
+    """The assembly text of a kernel, for tests and for people."""
+    library = _compile(source, name, f"<jitmagic kernel {name}>", fastmath)
+    library.finalize()
+    return str(library.get_asm_str())
+
+
+@global_compiler_lock  # type: ignore[untyped-decorator]  # Numba has no annotations
+def _compile(source: str, name: str, filename: str, fastmath: bool) -> Any:
+    scope = dict(NAMESPACE)
+    exec(compile(source, filename, "exec"), scope)
+    typing_context, target_context = _contexts()
+    word = types.int64
+    try:
+        result = _compile_extra(
+            typing_context,
+            target_context,
+            scope[name],
+            (word, word, word),
+            word,
+            _flags(fastmath),
+            {},
+        )
+    except Exception as error:  # whatever it is, the text is ours and the user's call goes on plainly
+        raise InternalError(f"kernel {name} does not compile: {error}\n{source}") from error
+    return result.library

@@ -1,0 +1,85 @@
+"""Takes the Python text of one kernel, gives its machine code; from the store when it is there.
+
+Numba is imported only when something has to be compiled. It is used as a code generator: its
+ahead-of-time mode emits an object without any absolute address, which goes to the store and to our
+own linker, so that code is freed with its kernel (Numba's own engine never frees any).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+import threading
+import time
+import weakref
+from dataclasses import dataclass, field
+
+from jitmagic.backends.native.link import Linked, link
+from jitmagic.backends.native.store import Store, Stored, current_store
+from jitmagic.errors import InternalError
+
+__all__ = ["Kernel", "compile_kernel"]
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class Kernel:
+    """A compiled kernel. ``address`` stays valid while this object lives: hold it across every
+    launch.
+    """
+
+    name: str
+    address: int
+    source: str
+    elapsed_ns: int  # from text to address
+    cached: bool  # no compiler ran for it in this process
+    _code: Linked = field(repr=False)
+
+
+_live: weakref.WeakValueDictionary[str, Kernel] = weakref.WeakValueDictionary()
+_lock = threading.RLock()
+
+
+def compile_kernel(source: str, name: str, *, fastmath: bool = False, store: Store | None = None) -> Kernel:
+    """Compile ``def <name>(args, lo, hi): ...``, text whose globals are ``intrinsics.NAMESPACE``.
+
+    The same text gives the same live kernel. ``fastmath`` allows contraction and reassociation.
+    Raises InternalError, with Numba's message, for text that does not compile.
+    """
+    start_ns = time.perf_counter_ns()
+    store = current_store() if store is None else store
+    key = store.key(source, name, fastmath)
+    with _lock:
+        known = _live.get(key)
+        if known is None:
+            known = _live[key] = _load(store, key, source, name, fastmath, start_ns)
+        return known
+
+
+def _load(store: Store, key: str, source: str, name: str, fastmath: bool, start_ns: int) -> Kernel:
+    stored = store.get(key)
+    code = _link_stored(stored)
+    cached = code is not None
+    if code is None:
+        stored = _generate(source, name, fastmath)
+        code = link(stored.object_code, stored.symbol)
+        store.put(key, stored)
+    return Kernel(name, code.address, source, time.perf_counter_ns() - start_ns, cached, code)
+
+
+def _link_stored(stored: Stored | None) -> Linked | None:
+    """A stored object that does not link (made by another linker, say) is rebuilt, not reported."""
+    if stored is None:
+        return None
+    try:
+        return link(stored.object_code, stored.symbol)
+    except InternalError:
+        return None
+
+
+def _generate(source: str, name: str, fastmath: bool) -> Stored:
+    from jitmagic.backends.native import codegen  # imports Numba: only on a cold compile
+
+    filename = f"<jitmagic kernel {name} {hashlib.sha256(source.encode()).hexdigest()[:12]}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    stored: Stored = codegen.generate(source, name, filename, fastmath)
+    return stored

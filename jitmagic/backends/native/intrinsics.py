@@ -1,0 +1,269 @@
+"""The vocabulary of kernel source: takes Numba's typing of a call, gives the LLVM instructions for
+it.
+
+Kernel text is compiled with ``NAMESPACE`` as its globals. Addresses are plain int64 values and
+offsets are in bytes, so that views cost nothing. Loads and stores assume no alignment: it costs
+nothing on x86-64 and AArch64, and unaligned arrays are then just arrays. Nothing here sets a
+fast-math flag: LLVM neither contracts nor reassociates.
+
+Importing this module imports Numba; the warm path never does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from jitmagic.backends.native.flags import ALL_C_FLAGS, C_FLAGS
+
+__all__ = ["NAMESPACE"]
+
+NAMESPACE: dict[str, Any] = {"math": math, "np": np}
+
+_I64 = ir.IntType(64)
+_I32 = ir.IntType(32)
+_I8 = ir.IntType(8)
+_BYTES = _I8.as_pointer()
+
+Emit = Callable[[Any, Any, Any, Any], Any]  # (context, builder, signature, arguments) -> value
+
+
+def define(name: str, result: Any, *arguments: Any) -> Callable[[Emit], Emit]:
+    """Register an intrinsic of fixed types under ``name``; the decorated function emits it."""
+
+    def register(emit: Emit) -> Emit:
+        signature = result(*arguments)
+        NAMESPACE[name] = intrinsic(_typing(len(arguments), signature, emit))
+        return emit
+
+    return register
+
+
+def _typing(count: int, signature: Any, emit: Emit) -> Callable[..., Any]:
+    """A typing function of ``count`` parameters: Numba reads their number from the signature."""
+    names = ", ".join(f"a{k}" for k in range(count))
+    scope: dict[str, Any] = {"answer": (signature, emit)}
+    exec(f"def typing(context{', ' if names else ''}{names}):\n    return answer", scope)
+    return scope["typing"]  # type: ignore[no-any-return]  # made by the line above
+
+
+# ---------------------------------------------------------------- memory
+
+MEMORY_TYPES: dict[str, Any] = {
+    "bool": types.boolean,
+    "int8": types.int8,
+    "int16": types.int16,
+    "int32": types.int32,
+    "int64": types.int64,
+    "uint8": types.uint8,
+    "uint16": types.uint16,
+    "uint32": types.uint32,
+    "uint64": types.uint64,
+    "float32": types.float32,
+    "float64": types.float64,
+    "complex64": types.complex64,
+    "complex128": types.complex128,
+}
+
+
+def _pointer(builder: Any, target: Any, base: Any, offset: Any) -> Any:
+    """``base + offset`` as a pointer. A GEP from the base, so that LLVM can see the stride."""
+    start = builder.inttoptr(base, _BYTES)
+    return builder.bitcast(builder.gep(start, [offset]), target.as_pointer())
+
+
+def _define_memory(name: str, kind: Any) -> None:
+    @define(f"load_{name}", kind, types.int64, types.int64)
+    def load(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _pointer(builder, context.get_data_type(kind), *args)
+        return context.data_model_manager[kind].from_data(builder, builder.load(pointer, align=1))
+
+    @define(f"store_{name}", types.void, types.int64, types.int64, kind)
+    def store(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _pointer(builder, context.get_data_type(kind), args[0], args[1])
+        value = context.data_model_manager[kind].as_data(builder, args[2])
+        builder.store(value, pointer, align=1)
+        return context.get_dummy_value()
+
+
+def _load_bool(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """NumPy bools may hold any byte (a view of uint8): every byte but 0 is True."""
+    value = builder.load(_pointer(builder, _I8, *args), align=1)
+    return builder.icmp_unsigned("!=", value, _I8(0))
+
+
+for _name, _kind in MEMORY_TYPES.items():
+    _define_memory(_name, _kind)
+define("load_bool", types.boolean, types.int64, types.int64)(_load_bool)
+
+
+def _define_argument(name: str, kind: Any) -> None:
+    @define(f"arg_{name}", kind, types.int64, types.int64)
+    def argument(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        """Word ``k`` of the args block (complex128: words ``k`` and ``k + 1``)."""
+        offset = builder.mul(args[1], _I64(8))
+        pointer = _pointer(builder, context.get_data_type(kind), args[0], offset)
+        value = builder.load(pointer, align=8 if kind != types.complex128 else 1)
+        return context.data_model_manager[kind].from_data(builder, value)
+
+
+for _name in ("int64", "uint64", "float64", "complex128"):
+    _define_argument(_name, MEMORY_TYPES[_name])
+NAMESPACE["arg"] = NAMESPACE["arg_int64"]
+
+
+@intrinsic
+def stack(context, size):  # type: ignore[no-untyped-def]  # Numba reads the signature
+    """``stack(1024)``: address of so many bytes on the stack, 64-byte aligned; the size is a
+    constant.
+
+    Allocated once per call of the kernel, also when written inside a loop.
+    """
+    if not isinstance(size, types.IntegerLiteral):
+        return None
+    size_bytes = size.literal_value
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        with builder.goto_entry_block():
+            buffer = builder.alloca(ir.ArrayType(_I8, size_bytes))
+            buffer.align = 64
+        return builder.ptrtoint(buffer, _I64)
+
+    return types.int64(size), emit
+
+
+NAMESPACE["stack"] = stack
+
+
+# ---------------------------------------------------------------- bits and arithmetic
+
+
+def _define_bitcast(name: str, result: Any, argument: Any) -> None:
+    @define(name, result, argument)
+    def cast(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], context.get_value_type(result))
+
+
+_define_bitcast("float64_to_bits", types.int64, types.float64)
+_define_bitcast("bits_to_float64", types.float64, types.int64)
+_define_bitcast("float32_to_bits", types.int32, types.float32)
+_define_bitcast("bits_to_float32", types.float32, types.int32)
+
+
+def _define_fma(name: str, kind: Any) -> None:
+    @define(name, kind, kind, kind, kind)
+    def fma(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        """``a * b + c`` rounded once, only where it was asked for by name."""
+        return builder.fma(*args)
+
+
+_define_fma("fma_float64", types.float64)
+_define_fma("fma_float32", types.float32)
+
+
+# ---------------------------------------------------------------- calls through addresses
+
+
+def _define_call(name: str, result: Any, arguments: int) -> None:
+    @define(name, types.int64, *[types.int64] * (arguments + 1))
+    def call(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        """Call the C function at the address ``args[0]``; its parameters are words."""
+        function_type = ir.FunctionType(result, [_I64] * arguments)
+        value = builder.call(builder.inttoptr(args[0], function_type.as_pointer()), args[1:])
+        return value if result == _I64 else builder.sext(value, _I64)
+
+
+_define_call("call_kernel", _I64, 3)  # (address, args, lo, hi) -> status
+_define_call("call_inner_loop", _I32, 5)  # (function, context, data, dims, strides, auxdata) -> int
+
+
+# ---------------------------------------------------------------- floating-point flags
+
+
+def _libm_call(builder: Any, symbol: str, c_flags: Any) -> Any:
+    module = builder.module
+    function = module.globals.get(symbol)
+    if function is None:
+        function = ir.Function(module, ir.FunctionType(_I32, [_I32]), symbol)
+    return builder.call(function, [c_flags])
+
+
+@define("float_flags", types.int64)
+def _float_flags(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """The flags of this thread in NumPy's numbers. LLVM may move arithmetic across: call it around
+    kernels.
+    """
+    found = _libm_call(builder, "fetestexcept", _I32(ALL_C_FLAGS))
+    result = _I32(0)
+    for flag, bit in C_FLAGS.items():
+        is_set = builder.icmp_unsigned("!=", builder.and_(found, _I32(bit)), _I32(0))
+        result = builder.or_(result, builder.select(is_set, _I32(int(flag)), _I32(0)))
+    return builder.zext(result, _I64)
+
+
+@define("clear_float_flags", types.void)
+def _clear_float_flags(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """Clear only what is set: reading is much cheaper than clearing (NumPy does the same)."""
+    found = _libm_call(builder, "fetestexcept", _I32(ALL_C_FLAGS))
+    with builder.if_then(builder.icmp_unsigned("!=", found, _I32(0)), likely=False):
+        _libm_call(builder, "feclearexcept", _I32(ALL_C_FLAGS))
+    return context.get_dummy_value()
+
+
+# ---------------------------------------------------------------- CPython and pthreads
+
+# CPython: objects are words, results are checked by the caller
+_EXTERNALS: dict[str, tuple[Any, ...]] = {
+    "PyLong_AsLongLong": (types.int64, types.int64),
+    "PyLong_AsUnsignedLongLongMask": (types.int64, types.int64),
+    "PyLong_FromLongLong": (types.int64, types.int64),
+    "PyFloat_AsDouble": (types.float64, types.int64),
+    "PyComplex_RealAsDouble": (types.float64, types.int64),
+    "PyComplex_ImagAsDouble": (types.float64, types.int64),
+    "PyErr_Occurred": (types.int64,),
+    "PyErr_SetObject": (types.void, types.int64, types.int64),
+    "PyEval_SaveThread": (types.int64,),
+    "PyEval_RestoreThread": (types.void, types.int64),
+    "PyType_IsSubtype": (types.int32, types.int64, types.int64),
+    "PyObject_CallNoArgs": (types.int64, types.int64),
+    "Py_DecRef": (types.void, types.int64),
+    "pthread_mutex_lock": (types.int32, types.int64),
+    "pthread_mutex_unlock": (types.int32, types.int64),
+    "pthread_cond_broadcast": (types.int32, types.int64),
+    "pthread_cond_wait": (types.int32, types.int64, types.int64),
+}
+for _name, (_result, *_arguments) in _EXTERNALS.items():
+    NAMESPACE[_name] = types.ExternalFunction(_name, _result(*_arguments))
+
+
+# ---------------------------------------------------------------- atomics (for the thread pool)
+
+
+@define("load_acquire", types.int64, types.int64, types.int64)
+def _load_acquire(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return builder.load_atomic(_pointer(builder, _I64, *args), "acquire", 8)
+
+
+@define("store_release", types.void, types.int64, types.int64, types.int64)
+def _store_release(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    builder.store_atomic(args[2], _pointer(builder, _I64, args[0], args[1]), "release", 8)
+    return context.get_dummy_value()
+
+
+def _define_atomic(name: str, operation: str) -> None:
+    @define(name, types.int64, types.int64, types.int64, types.int64)
+    def update(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        """Update the word at ``args[0] + args[1]``; gives the value that it had before."""
+        pointer = _pointer(builder, _I64, args[0], args[1])
+        return builder.atomic_rmw(operation, pointer, args[2], "acq_rel")
+
+
+_define_atomic("atomic_add", "add")
+_define_atomic("atomic_or", "or")
+_define_atomic("atomic_exchange", "xchg")
