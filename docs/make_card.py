@@ -39,7 +39,8 @@ def cards(path: Path) -> list[str]:
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
     notebook = nbformat.read(path, as_version=4)
     place = {"metadata": {"path": str(path.parent)}}
-    NotebookClient(notebook, kernel_name="python3", resources=place).execute()
+    quiet = ["--log-level=40"]  # ipykernel else warns that it talks over local TCP
+    NotebookClient(notebook, kernel_name="python3", extra_arguments=quiet, resources=place).execute()
     shown = (
         output.get("data", {}).get("text/html", "") for cell in notebook.cells for output in cell.get("outputs", [])
     )
