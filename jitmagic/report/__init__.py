@@ -1,0 +1,45 @@
+"""Takes events and records, gives cards, tables, pictures and text; needs no notebook."""
+
+from jitmagic.report.card import Report
+from jitmagic.report.drawing import Box, Drawing
+from jitmagic.report.explanation import Explanation, FrozenRecord
+from jitmagic.report.graphtext import read_graph
+from jitmagic.report.sources import SourceText
+from jitmagic.report.views import (
+    BreaksView,
+    CheckRecord,
+    CheckView,
+    Difference,
+    EntryGuards,
+    FunctionRow,
+    FunctionsTable,
+    GraphView,
+    GuardsView,
+    SourceView,
+    TimeRecord,
+    TimeView,
+    WhyView,
+)
+
+__all__ = [
+    "Box",
+    "BreaksView",
+    "CheckRecord",
+    "CheckView",
+    "Difference",
+    "Drawing",
+    "EntryGuards",
+    "Explanation",
+    "FrozenRecord",
+    "FunctionRow",
+    "FunctionsTable",
+    "GraphView",
+    "GuardsView",
+    "Report",
+    "SourceText",
+    "SourceView",
+    "TimeRecord",
+    "TimeView",
+    "WhyView",
+    "read_graph",
+]

@@ -1,0 +1,98 @@
+"""Takes the events of a cell, gives the card below it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from jitmagic.errors import UserError
+from jitmagic.events import CompileEvent, Event, RecompileEvent
+from jitmagic.report.drawing import Drawing
+from jitmagic.report.graphtext import read_graph
+from jitmagic.report.parts import Part
+from jitmagic.report.sections import full_sections, line_of
+from jitmagic.report.sources import Sources, SourceText
+from jitmagic.report.story import Story, gather
+from jitmagic.report.terms import Setting
+from jitmagic.report.view import View
+
+__all__ = ["GRAPHS", "KINDS", "Report"]
+
+KINDS = ("auto", "full", "line", "none")
+GRAPHS = ("fold", "open", "widget", "text", "none")
+
+
+def _draw_printed(event: CompileEvent) -> Drawing | None:
+    return read_graph(event.graph_text)
+
+
+class Report(View):
+    """The card: one line for each function that needs no attention, sections where there is
+    something to learn.
+
+    ``kind``: ``auto`` (the above), ``full`` (sections for all), ``line`` (one line for each),
+    ``none``. ``graph``: ``fold`` or ``open`` section with the picture, ``text``, ``none``
+    (``widget`` is drawn as ``fold`` here). ``quiet`` leaves out functions that need no attention.
+    ``sources`` gives the text and name of cells by file name; what it lacks is looked up in
+    ``linecache``. ``draw`` gives the drawing of a compile; by default the printed graph is read.
+
+    Raises UserError for an unknown kind or graph.
+    """
+
+    def __init__(
+        self,
+        events: Iterable[Event],
+        *,
+        sources: Mapping[str, SourceText] | None = None,
+        kind: str = "auto",
+        graph: str = "fold",
+        quiet: bool = False,
+        draw: Callable[[CompileEvent], Drawing | None] = _draw_printed,
+    ) -> None:
+        _check("report", kind, KINDS)
+        _check("graph", graph, GRAPHS)
+        self.events = tuple(events)
+        self.kind = kind
+        self.graph = graph
+        self._draw = draw
+        self._sources = Sources(sources)
+        told = gather(self.events)
+        self._stories = [s for s in told if s.needs_attention] if quiet else told
+        self._take_sources()
+
+    def _take_sources(self) -> None:
+        """Read the source now: a cell that runs again later replaces its lines."""
+        for event in self.events:
+            self._sources.text(event.span.filename)
+            if isinstance(event, RecompileEvent) and event.caller:
+                self._sources.text(event.caller.filename)
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The names of the functions that the card speaks of."""
+        return tuple(s.function for s in self._stories)
+
+    @property
+    def is_worth_showing(self) -> bool:
+        """Whether there is anything to show."""
+        return self.kind != "none" and bool(self._stories)
+
+    def parts(self) -> Sequence[Part]:
+        """In the order of the events: what needs attention in full, the others in a line."""
+        if not self.is_worth_showing:
+            return []
+        setting = Setting(self._sources, self.graph, self._draw)
+        return [part for story in self._stories for part in self._told(story, setting)]
+
+    def _told(self, story: Story, setting: Setting) -> Sequence[Part]:
+        in_full = self.kind == "full" or (self.kind == "auto" and story.needs_attention)
+        return full_sections(story, setting) if in_full else [line_of(story)]
+
+    @property
+    def html(self) -> str:
+        """The HTML form; empty if there is nothing to show."""
+        return super().html if self.is_worth_showing else ""
+
+
+def _check(option: str, value: str, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        raise UserError(f"--{option} {value}: not one of {', '.join(allowed)}")

@@ -1,0 +1,111 @@
+"""Takes what one traced call found, gives the ``Explanation`` of ``explain(f)(*args)``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from jitmagic.errors import Span
+from jitmagic.events import BreakEvent, EffectRecord, GuardRecord
+from jitmagic.report.folded import graph_parts, guard_table
+from jitmagic.report.graphtext import read_graph
+from jitmagic.report.parts import Code, Details, Headline, Inline, Mono, Part, Strong, Table
+from jitmagic.report.sections import break_section
+from jitmagic.report.sources import Sources, SourceText
+from jitmagic.report.story import distinct_breaks
+from jitmagic.report.terms import Setting
+from jitmagic.report.view import View
+from jitmagic.report.words import plural, short_name
+
+__all__ = ["Explanation", "FrozenRecord"]
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenRecord:
+    """A value of the user's that became a constant of the graph: where from, its value, why."""
+
+    expression: str
+    value: str
+    why: str = ""
+    span: Span | None = None
+
+
+class Explanation(View):
+    """What would be compiled, without compiling it.
+
+    ``graphs`` may be any objects whose ``str()`` is the printed graph, one for each captured
+    piece. ``flags`` are remarks on the whole function, shown with the counts.
+    """
+
+    def __init__(
+        self,
+        function: str,
+        *,
+        graphs: Sequence[object] = (),
+        breaks: Sequence[BreakEvent] = (),
+        guards: Sequence[GuardRecord] = (),
+        effects: Sequence[EffectRecord] = (),
+        frozen: Sequence[FrozenRecord] = (),
+        flags: Sequence[str] = (),
+        sources: Mapping[str, SourceText] | None = None,
+    ) -> None:
+        self.function = short_name(function)
+        self.graphs = list(graphs)
+        self.breaks = list(breaks)
+        self.guards = list(guards)
+        self.effects = list(effects)
+        self.frozen = list(frozen)
+        self.flags = list(flags)
+        self._sources = Sources(sources)
+
+    @property
+    def graph_count(self) -> int:
+        """How many pieces were captured."""
+        return len(self.graphs)
+
+    @property
+    def break_count(self) -> int:
+        """How many graph breaks there are."""
+        return len(self.breaks)
+
+    def parts(self) -> Sequence[Part]:
+        """Counts first, then breaks, graphs, guards, effects and constants."""
+        setting = Setting(self._sources)
+        parts: list[Part] = [self._headline()]
+        parts += [break_section(e, n, setting) for e, n in distinct_breaks(self.breaks)]
+        for index, graph in enumerate(self.graphs):
+            parts += self._graph(index, str(graph))
+        if self.guards:
+            body = [guard_table(self.guards), *setting.define("guard")]
+            parts.append(Details((Strong(f"guards ({len(self.guards)})"),), body, open=True))
+        if self.effects:
+            rows = tuple((Mono(e.text), self._line(e.span)) for e in self.effects)
+            body = [Table(("effect", "where"), rows), *setting.define("side effect")]
+            parts.append(Details((Strong(f"side effects ({len(self.effects)})"),), body, open=True))
+        if self.frozen:
+            parts.append(self._frozen())
+        return parts
+
+    def _headline(self) -> Headline:
+        found: list[Inline] = [plural(self.graph_count, "graph")]
+        breaks = plural(self.break_count, "graph break")
+        found.append(Strong(breaks, "bad") if self.breaks else breaks)
+        found += [plural(len(self.guards), "guard"), *self.flags]
+        return Headline(self.function, tuple(found))
+
+    def _graph(self, index: int, text: str) -> list[Part]:
+        """The printed graph in both forms; the picture in HTML only."""
+        drawing = read_graph(text)
+        printed = Details((Strong(f"graph {index}"),), [Code(text)], open=True)
+        picture = [Details((f"picture of graph {index}",), graph_parts(drawing))] if drawing else []
+        return [printed, *picture]
+
+    def _frozen(self) -> Details:
+        rows = tuple(
+            (Mono(f.expression), Mono(f.value), f.why, self._line(f.span)) for f in self.frozen
+        )
+        table = Table(("constant in the graph", "value", "because", "where"), rows)
+        return Details((Strong(f"constants ({len(self.frozen)})"),), [table], open=True)
+
+    def _line(self, span: Span | None) -> str:
+        return f"line {span.line}" if span else ""

@@ -1,0 +1,141 @@
+"""Takes the story of one function, gives the sections of its card that start folded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jitmagic.events import CompileEvent, GuardRecord
+from jitmagic.report.drawing import FOLD_LIMIT, ROLES, Drawing
+from jitmagic.report.exports import to_text
+from jitmagic.report.parts import (
+    Code,
+    Details,
+    Inline,
+    Legend,
+    Mono,
+    Note,
+    Paragraph,
+    Part,
+    Picture,
+    Strong,
+    Table,
+)
+from jitmagic.report.story import Story
+from jitmagic.report.svg import FILLS, to_svg
+from jitmagic.report.terms import Setting
+from jitmagic.report.words import duration, plural
+
+__all__ = [
+    "effect_sections",
+    "entry_name",
+    "graph_parts",
+    "graph_sections",
+    "guard_sections",
+    "guard_table",
+    "kernel_sections",
+]
+
+_TEXT_GUARDS = 8  # guards of an entry that the text form lists
+
+
+def guard_sections(story: Story, setting: Setting) -> list[Part]:
+    """The guards of every entry seen; the text form lists the first few."""
+    guarded = [c for c in story.compiles if c.guards]
+    if not guarded:
+        return []
+    text: list[str] = []
+    body: list[Part] = []
+    for event in guarded:
+        name = entry_name(event.entry, event.resume)
+        shown = _few_guards(event.guards, story.function)
+        text.append(f"guards of {name} ({len(event.guards)}): {shown}")
+        body += [Paragraph((Strong(name),)), guard_table(event.guards)]
+    text += setting.define_in_text("guard")
+    body += setting.define("guard")
+    total = sum(len(c.guards) for c in guarded)
+    return [Details((f"Guards ({total})",), body, text=tuple(text))]
+
+
+def entry_name(entry: int, resume: int) -> str:
+    """``entry 0``, or ``entry 0 from line 7`` for the part after a graph break."""
+    return f"entry {entry} from line {resume}" if resume else f"entry {entry}"
+
+
+def _few_guards(guards: Sequence[GuardRecord], function: str) -> str:
+    rest = len(guards) - _TEXT_GUARDS
+    shown = "; ".join(g.expression for g in guards[:_TEXT_GUARDS])
+    return shown + (f"; {rest} more (%jit guards {function})" if rest > 0 else "")
+
+
+def guard_table(guards: Sequence[GuardRecord], outcomes: Sequence[str] = ()) -> Table:
+    """Condition, why it is there, kind; category and outcome where they say something."""
+    with_category = any(g.category != "local" for g in guards)
+    heads = ["guard", "because of", "kind"] + ["category"] * with_category
+    rows: list[tuple[Inline, ...]] = []
+    for index, g in enumerate(guards):
+        why = f"{g.source}, line {g.span.line}" if g.span else g.source
+        row: list[Inline] = [Mono(g.expression), why, g.kind]
+        row += [g.category] if with_category else []
+        row += [outcomes[index]] if outcomes else []
+        rows.append(tuple(row))
+    return Table((*heads, "last check") if outcomes else tuple(heads), tuple(rows))
+
+
+def effect_sections(story: Story, setting: Setting) -> list[Part]:
+    """What the function changes besides its result."""
+    effects = [e for piece in story.pieces for e in piece.effects]
+    if not effects:
+        return []
+    rows = [(Mono(e.text), f"line {e.span.line}" if e.span else "") for e in effects]
+    text = f"side effects ({len(effects)}): {'; '.join(e.text for e in effects)}"
+    text_lines = (text, *setting.define_in_text("side effect"))
+    body: list[Part] = [Table(("effect", "where"), tuple(rows)), *setting.define("side effect")]
+    return [Details((f"Side effects ({len(effects)})",), body, text=text_lines)]
+
+
+def graph_sections(story: Story, setting: Setting) -> list[Part]:
+    """The graph of each piece: picture, text, or nothing, as asked."""
+    if setting.graph == "none":
+        return []
+    parts: list[Part] = []
+    for piece in story.pieces:
+        drawing = setting.draw(piece)
+        body = graph_parts(drawing, setting.graph) if drawing else _graph_code(piece)
+        if not body:
+            continue
+        part = f" from line {piece.resume}" if piece.resume else ""
+        title = f"Graph{part} ({plural(piece.node_count, 'operation')})"
+        text = (
+            f"graph{part}: {plural(piece.node_count, 'operation')}  (%jit graph {story.function})"
+        )
+        is_open = setting.graph in ("open", "text")
+        parts.append(Details((title,), body, open=is_open, text=(text,)))
+    return parts
+
+
+def _graph_code(piece: CompileEvent) -> list[Part]:
+    return [Code(piece.graph_text)] if piece.graph_text else []
+
+
+def graph_parts(drawing: Drawing, style: str = "fold", limit: int = FOLD_LIMIT) -> list[Part]:
+    """Picture with legend and note, or the text form if ``style`` is ``"text"``."""
+    if style == "text":
+        return [Code(to_text(drawing))]
+    shown = drawing.fitting(limit)
+    legend = Legend(tuple((*FILLS[r], ROLES[r]) for r in shown.roles))
+    note: list[Part] = [Note((shown.note,))] if shown.note else []
+    return [Picture(to_svg(shown), f"graph with {shown.describe()}"), legend, *note]
+
+
+def kernel_sections(story: Story, setting: Setting) -> list[Part]:
+    """The generated program text of each kernel, and how it came to be."""
+    latest = {k.kernel: k for k in story.kernels if k.source}
+    body: list[Part] = []
+    for kernel in latest.values():
+        came = "taken from the store" if kernel.cached else "compiled"
+        body.append(Paragraph((Mono(kernel.kernel), f" {came} in {duration(kernel.elapsed_ns)}")))
+        body.append(Code(kernel.source))
+    if not body:
+        return []
+    text = f"kernel source: {plural(len(latest), 'kernel')}  (%jit source {story.function})"
+    return [Details((f"Kernel source ({plural(len(latest), 'kernel')})",), body, text=(text,))]

@@ -1,0 +1,75 @@
+"""Takes the printed form of a graph, gives a drawing of it.
+
+Events carry graphs as text only. A line reads ``%t = add(%x, %y)  float64[8]  k0  line 3``: name,
+expression, what the value is, the kernel that makes it, the source line; the last line is
+``return %t``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from jitmagic.report.drawing import Box, Drawing
+from jitmagic.report.words import shorten
+
+__all__ = ["read_graph"]
+
+_LINE = re.compile(r"\s*(?P<id>%[\w.]+) = (?P<rest>.*)")
+_RETURN = re.compile(r"\s*return\b(?P<rest>.*)")
+_OPERAND = re.compile(r"%[A-Za-z0-9_.]+")
+_KERNEL = re.compile(r"k\d+")
+_SOURCE_LINE = re.compile(r"line \d+")
+_ITEM = re.compile(r"%[\w.]+(\[\d+\])")
+
+# Only the colour of a box depends on this.
+_REDUCTIONS = frozenset(
+    {
+        *("sum", "prod", "max", "min", "amax", "amin", "mean", "std", "var", "median", "ptp"),
+        *("any", "all", "argmax", "argmin", "count_nonzero"),
+        *("nansum", "nanmean", "nanmax", "nanmin"),
+        *("add.reduce", "multiply.reduce", "maximum.reduce", "minimum.reduce"),
+    }
+)
+
+
+def read_graph(text: str) -> Drawing | None:
+    """The drawing of a printed graph; None if the text does not hold one."""
+    boxes: dict[str, Box] = {}
+    edges: list[tuple[str, str]] = []
+    for line in text.splitlines():
+        found, end = _LINE.match(line), _RETURN.match(line)
+        if found:
+            box, operands = _box(found["id"], found["rest"])
+        elif end:
+            box, operands = Box("return", "return", role="output"), _OPERAND.findall(end["rest"])
+        else:
+            continue
+        edges += [(name, box.id) for name in operands if name in boxes]
+        boxes[box.id] = box
+    return Drawing.of(boxes.values(), dict.fromkeys(edges)) if boxes else None
+
+
+def _box(name: str, rest: str) -> tuple[Box, list[str]]:
+    expression, *fields = re.split(r"\s{2,}", rest.strip())
+    marks = [f for f in fields if _KERNEL.fullmatch(f) or f == "extern"]
+    places = [f for f in fields if _SOURCE_LINE.fullmatch(f)]
+    meta = next((f for f in fields if f not in (*marks, *places)), "")
+    role, label = _role(expression, marks)
+    group = next((m for m in marks if m != "extern"), "")
+    tooltip = ", ".join(
+        [shorten(f"{name} = {expression}", 200), *filter(None, [meta, *marks, *places])]
+    )
+    return Box(name, label, meta, role, group, tooltip), _OPERAND.findall(expression)
+
+
+def _role(expression: str, marks: list[str]) -> tuple[str, str]:
+    for word, role in (("input ", "input"), ("constant ", "constant")):
+        if expression.startswith(word):
+            return role, expression[len(word) :]
+    item = _ITEM.fullmatch(expression)
+    if item:
+        return "op", f"item {item.group(1)}"
+    label = expression.partition("(")[0]
+    if "extern" in marks:
+        return "extern", label
+    return ("reduction" if label in _REDUCTIONS else "op"), label

@@ -1,0 +1,225 @@
+"""Takes the story of one function, gives its card: counts first, then what needs attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from jitmagic.errors import Span
+from jitmagic.events import BreakEvent
+from jitmagic.report.folded import effect_sections, graph_sections, guard_sections, kernel_sections
+from jitmagic.report.parts import (
+    Details,
+    Headline,
+    Inline,
+    Mono,
+    Paragraph,
+    Part,
+    SourceLine,
+    SourceTable,
+    Strong,
+)
+from jitmagic.report.story import Cause, Story, distinct_breaks, fold_recompiles
+from jitmagic.report.terms import Setting
+from jitmagic.report.words import duration, plural, ratio
+
+__all__ = [
+    "break_section",
+    "full_sections",
+    "headline",
+    "line_of",
+    "recompile_section",
+    "source_table",
+]
+
+_LONG_SOURCE = 40  # lines above which the source listing is folded
+_SHOWN_CALLERS = 3
+
+
+# --- the first line ------------------------------------------------------------------------------
+
+
+def headline(story: Story, more: str = "") -> Headline:
+    """``smooth: 2 kernels, 1 graph break, 7 guards, compiled in 0.84 s, 1 recompile``."""
+    counts: list[Inline] = []
+    if story.compiles:
+        counts += _compile_counts(story)
+    elif story.breaks:
+        counts.append(_break_count(story))
+    if story.recompiles:
+        counts.append(Strong(plural(len(story.recompiles), "recompile")))
+    if story.fallbacks:
+        counts.append(Strong("runs as plain Python", "bad"))
+    if story.demotions:
+        counts.append(Strong("plain Python was faster", "bad"))
+    if not counts:
+        counts.append(plural(len(story.kernels), "kernel"))
+    return Headline(story.function, tuple(counts), more)
+
+
+def _compile_counts(story: Story) -> list[Inline]:
+    pieces = story.pieces
+    externs = sum(p.extern_count for p in pieces)
+    counts: list[Inline] = [plural(sum(p.kernel_count for p in pieces), "kernel")]
+    if externs:
+        counts.append(plural(externs, "NumPy call"))
+    counts.append(_break_count(story))
+    counts.append(plural(sum(len(p.guards) for p in pieces), "guard"))
+    counts.append(f"compiled in {duration(sum(c.elapsed_ns for c in story.compiles))}")
+    return counts
+
+
+def _break_count(story: Story) -> Inline:
+    found = len(distinct_breaks(story.breaks))
+    return Strong(plural(found, "graph break"), "bad") if found else "0 breaks"
+
+
+# --- the user's lines ----------------------------------------------------------------------------
+
+
+def source_section(story: Story, setting: Setting) -> list[Part]:
+    """The function's own lines with marks, and what the marks mean."""
+    if story.definition is None:
+        return []
+    marks = story.marks
+    table = source_table(setting.sources.block(story.definition), marks)
+    if not table.lines:
+        return []
+    notes = setting.define(*_mark_terms(marks.values()))
+    if len(table.lines) <= _LONG_SOURCE:
+        return [table, *notes]
+    return [Details((f"Source ({len(table.lines)} lines)",), [table]), *notes]
+
+
+def source_table(block: Iterable[tuple[int, str]], marks: dict[int, str]) -> SourceTable:
+    """Numbered lines with their marks; an indentation common to all is removed."""
+    lines = list(block)
+    indent = min((len(t) - len(t.lstrip()) for _, t in lines if t.strip()), default=0)
+    return SourceTable(tuple(SourceLine(n, t[indent:], marks.get(n, "")) for n, t in lines))
+
+
+def _mark_terms(marks: Iterable[str]) -> list[str]:
+    present = set(marks)
+    terms = ["kernel"] if any(m.startswith("k") for m in present) else []
+    return terms + [
+        t for m, t in (("extern", "extern"), ("python", "plain Python")) if m in present
+    ]
+
+
+# --- breaks, recompiles, fallbacks, demotions ----------------------------------------------------
+
+
+def break_sections(story: Story, setting: Setting) -> list[Part]:
+    """One open section for each distinct break."""
+    return [break_section(e, count, setting) for e, count in distinct_breaks(story.breaks)]
+
+
+def break_section(event: BreakEvent, count: int, setting: Setting) -> Details:
+    """Where, what stopped the capture, the line with the place underlined, what to try."""
+    times = f" x {count}" if count > 1 else ""
+    excerpt = setting.sources.excerpt(event.span, event.source_line)
+    body: list[Part] = [excerpt] if excerpt else []
+    body += _advice(event.hint)
+    body += setting.define("graph break")
+    where = setting.sources.place(event.span)
+    title = Strong(f"graph break {event.code}{times}", "bad")
+    return Details((title, f" at {where}: {event.reason}"), body, open=True)
+
+
+def _advice(hint: str) -> list[Part]:
+    return [Paragraph((Strong("try:"), f" {hint}"))] if hint else []
+
+
+def recompile_sections(story: Story, setting: Setting) -> list[Part]:
+    """One open section for each cause."""
+    return [recompile_section(cause, setting) for cause in fold_recompiles(story.recompiles)]
+
+
+def recompile_section(cause: Cause, setting: Setting) -> Details:
+    """Which guard failed, then and now, where the call stood, what it cost, what to do."""
+    times = f" x {cause.count}" if cause.count > 1 else ""
+    which = ("call " if cause.count == 1 else "calls ") + _few([str(c) for c in cause.calls], 6)
+    places = [setting.sources.place(s) for s in cause.callers]
+    where = f" ({_few(places, _SHOWN_CALLERS)})" if places else ""
+    summary: tuple[Inline, ...] = (
+        Strong(f"recompiled{times}"),
+        f" at {which}{where}: ",
+        Mono(cause.guard),
+        " was ",
+        Mono(cause.then),
+        ", is ",
+        Mono(cause.now),
+        f"  (+{duration(cause.cost_ns)})",
+    )
+    origin = cause.source if cause.source != cause.guard else ""
+    body: list[Part] = [Paragraph(("from: ", origin))] if origin else []
+    return Details(
+        summary, [*body, *_advice(cause.remedy), *setting.define("recompile")], open=True
+    )
+
+
+def _few(words: Sequence[str], limit: int) -> str:
+    rest = len(words) - limit
+    return ", ".join(words[:limit]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def fallback_sections(story: Story, setting: Setting) -> list[Part]:
+    """Why the function, or a call of it, runs plainly."""
+    parts: list[Part] = []
+    for (reason, hint, span), count in _counted(
+        (e.reason, e.hint, e.span) for e in story.fallbacks
+    ):
+        times = f" x {count}" if count > 1 else ""
+        title = (
+            Strong(f"runs as plain Python{times}", "bad"),
+            f" at {setting.sources.place(span)}: {reason}",
+        )
+        body = [*_advice(hint), *setting.define("plain Python")]
+        parts.append(Details(title, body, open=True))
+    return parts
+
+
+def _counted(keys: Iterable[tuple[str, str, Span]]) -> list[tuple[tuple[str, str, Span], int]]:
+    counts: dict[tuple[str, str, Span], int] = {}
+    for key in keys:
+        counts[key] = counts.get(key, 0) + 1
+    return list(counts.items())
+
+
+def demotion_sections(story: Story, setting: Setting) -> list[Part]:
+    """Compiled code that lost, with both times."""
+    parts: list[Part] = []
+    for e in story.demotions:
+        title = (
+            Strong(f"entry {e.entry} not used any more", "bad"),
+            f": compiled {duration(e.compiled_ns)}, plain Python {duration(e.plain_ns)} a call",
+        )
+        why = f"Plain Python is used here: it was {ratio(e.compiled_ns, e.plain_ns)} as fast."
+        body = [Paragraph((why,)), *setting.define("entry", "plain Python")]
+        parts.append(Details(title, body, open=True))
+    return parts
+
+
+_SECTIONS: tuple[Callable[[Story, Setting], list[Part]], ...] = (
+    source_section,
+    break_sections,
+    recompile_sections,
+    fallback_sections,
+    demotion_sections,
+    guard_sections,
+    effect_sections,
+    graph_sections,
+    kernel_sections,
+)
+
+
+def full_sections(story: Story, setting: Setting) -> list[Part]:
+    """Headline and all sections that have something to say."""
+    parts: list[Part] = [headline(story)]
+    for section in _SECTIONS:
+        parts += section(story, setting)
+    return parts
+
+
+def line_of(story: Story) -> Headline:
+    """The one line for a function that needs no attention."""
+    return headline(story, more=f"%jit {story.function} for more")

@@ -1,0 +1,229 @@
+"""Takes plain records, gives the views behind ``f.jit.<verb>()`` and ``%jit <verb>``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from jitmagic.errors import Span
+from jitmagic.events import BreakEvent, GuardRecord, KernelEvent, RecompileEvent
+from jitmagic.report.folded import entry_name, guard_table
+from jitmagic.report.graphview import GraphView
+from jitmagic.report.measures import CheckRecord, CheckView, Difference, TimeRecord, TimeView
+from jitmagic.report.parts import (
+    Code,
+    Details,
+    Inline,
+    Mono,
+    Note,
+    Paragraph,
+    Part,
+    Strong,
+    Table,
+)
+from jitmagic.report.sections import break_section, recompile_section, source_table
+from jitmagic.report.sources import Sources, SourceText
+from jitmagic.report.story import distinct_breaks, fold_recompiles
+from jitmagic.report.terms import Setting
+from jitmagic.report.view import RecordsView
+from jitmagic.report.words import duration, plural, short_name
+
+__all__ = [
+    "BreaksView",
+    "CheckRecord",
+    "CheckView",
+    "Difference",
+    "EntryGuards",
+    "FunctionRow",
+    "FunctionsTable",
+    "GraphView",
+    "GuardsView",
+    "SourceView",
+    "TimeRecord",
+    "TimeView",
+    "WhyView",
+]
+
+SourceMap = Mapping[str, SourceText]
+
+
+# --- %jit ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionRow:
+    """One compiled function; ``where`` is a place in words, such as ``Cell In[4], line 2``."""
+
+    function: str
+    where: str
+    entries: int
+    calls: int
+    hits: int
+    recompiles: int
+    breaks: int
+    compile_ns: int
+
+
+class FunctionsTable(RecordsView[FunctionRow]):
+    """All compiled functions of the session, in the order given."""
+
+    _HEADS = (
+        "function",
+        "where",
+        "entries",
+        "calls",
+        "hits",
+        "recompiles",
+        "breaks",
+        "compile time",
+    )
+
+    def parts(self) -> Sequence[Part]:
+        if not self.records:
+            return [Paragraph(("no compiled functions yet: put %%compile on top of a cell",))]
+        rows = tuple(
+            (
+                Mono(short_name(r.function)),
+                r.where,
+                str(r.entries),
+                str(r.calls),
+                str(r.hits),
+                str(r.recompiles),
+                str(r.breaks),
+                duration(r.compile_ns),
+            )
+            for r in self.records
+        )
+        return [Table(self._HEADS, rows, right=frozenset(self._HEADS[2:]))]
+
+
+# --- guards --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class EntryGuards:
+    """The guards of one entry. ``outcomes``, if given, has a word for each: ``held``, ``failed``,
+    ``not reached``.
+    """
+
+    entry: int
+    guards: tuple[GuardRecord, ...]
+    resume: int = 0
+    outcomes: tuple[str, ...] = ()
+
+
+class GuardsView(RecordsView[EntryGuards]):
+    """The conditions under which each entry of a function may be used again."""
+
+    def __init__(self, function: str, records: Sequence[EntryGuards]) -> None:
+        super().__init__(records)
+        self.function = short_name(function)
+
+    def parts(self) -> Sequence[Part]:
+        if not self.records:
+            return [Paragraph((f"{self.function} has not been compiled yet: call it once",))]
+        setting = Setting(Sources())
+        parts: list[Part] = []
+        for record in self.records:
+            title = f"{self.function}, {entry_name(record.entry, record.resume)}"
+            count = plural(len(record.guards), "guard")
+            table = guard_table(record.guards, record.outcomes)
+            parts.append(Details((Strong(title), f": {count}"), [table], open=True))
+        return [*parts, *setting.define("guard", "entry")]
+
+
+# --- why, breaks ---------------------------------------------------------------------------------
+
+
+class WhyView(RecordsView[RecompileEvent]):
+    """Why a function was compiled again, newest first; ``entries_left`` until the limit."""
+
+    def __init__(
+        self,
+        function: str,
+        records: Sequence[RecompileEvent],
+        *,
+        sources: SourceMap | None = None,
+        entries_left: int | None = None,
+    ) -> None:
+        super().__init__(records)
+        self.function = short_name(function)
+        self.entries_left = entries_left
+        self._sources = Sources(sources)
+
+    def parts(self) -> Sequence[Part]:
+        if not self.records:
+            return [Paragraph((f"{self.function} was never compiled again",))]
+        setting = Setting(self._sources)
+        causes = reversed(fold_recompiles(self.records))
+        parts: list[Part] = [Paragraph((Strong(self.function),))]
+        parts += [recompile_section(cause, setting) for cause in causes]
+        if self.entries_left is not None:
+            parts.append(
+                Note(
+                    (f"{plural(self.entries_left, 'more entry', 'more entries')} until the limit",)
+                )
+            )
+        return parts
+
+
+class BreaksView(RecordsView[BreakEvent]):
+    """Graph breaks with line, reason and what avoids them."""
+
+    def __init__(self, records: Sequence[BreakEvent], *, sources: SourceMap | None = None) -> None:
+        super().__init__(records)
+        self._sources = Sources(sources)
+
+    def parts(self) -> Sequence[Part]:
+        if not self.records:
+            return [Paragraph(("no graph breaks",))]
+        setting = Setting(self._sources)
+        parts: list[Part] = []
+        last = ""
+        for event, count in distinct_breaks(self.records):
+            name = short_name(event.function)
+            if name != last:
+                parts.append(Paragraph((Strong(name),)))
+            parts.append(break_section(event, count, setting))
+            last = name
+        return parts
+
+
+# --- source --------------------------------------------------------------------------------------
+
+
+class SourceView(RecordsView[KernelEvent]):
+    """The user's lines with their marks, then the generated program of each kernel.
+
+    ``definition`` is the function's ``def`` line, ``lines`` what became of each line.
+    """
+
+    def __init__(
+        self,
+        function: str,
+        records: Sequence[KernelEvent],
+        *,
+        definition: Span | None = None,
+        lines: Sequence[tuple[int, str]] = (),
+        sources: SourceMap | None = None,
+    ) -> None:
+        super().__init__(records)
+        self.function = short_name(function)
+        self._block = Sources(sources).block(definition) if definition else ()
+        self._marks = dict(lines)
+
+    def parts(self) -> Sequence[Part]:
+        parts: list[Part] = [Paragraph((Strong(self.function),))]
+        if self._block:
+            parts.append(source_table(self._block, self._marks))
+        kernels = {k.kernel: k for k in self.records if k.source}
+        if not kernels:
+            return [*parts, Paragraph(("no kernel has been generated",))]
+        for kernel in kernels.values():
+            lines = [
+                f"line {n}" for n, mark in sorted(self._marks.items()) if mark == kernel.kernel
+            ]
+            title: list[Inline] = [Mono(kernel.kernel)]
+            title += [f", from {', '.join(lines)}"] if lines else []
+            parts.append(Details(tuple(title), [Code(kernel.source)], open=True))
+        return parts
