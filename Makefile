@@ -39,7 +39,7 @@ demo: $(VENV)/has-lab
 	@$(BIN)/python examples/run.py examples/quickstart.ipynb --html $(BUILD)/quickstart.html
 
 lab: $(VENV)/has-lab
-	$(BIN)/python -m jupyterlab --notebook-dir=examples
+	$(BIN)/python -m jupyterlab --notebook-dir=examples $(if $(filter 0,$(shell id -u)),--allow-root)
 
 test: lint types tests
 
@@ -61,7 +61,7 @@ format: $(VENV)/has-test
 	$(BIN)/ruff format
 
 clean:
-	rm -rf $(VENV) $(BUILD) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-* $(BUILD) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(MADE): pyproject.toml Makefile
 	@test -n "$(PYTHON)" || { echo "No Python 3.11, 3.12 or 3.13 with the venv module was found." \

@@ -72,16 +72,14 @@ def run(path: Path) -> nbformat.NotebookNode:
 
 
 def summary(notebook: nbformat.NotebookNode) -> dict[str, Any]:
-    """The last summary that a cell displayed; ValueError if there is none."""
+    """The last summary that a cell displayed; empty if there is none."""
     found = [
         output.data[SUMMARY]
         for cell in notebook.cells
         for output in cell.get("outputs", [])
         if SUMMARY in output.get("data", {})
     ]
-    if not found:
-        raise ValueError(f"no cell displays a bundle of type {SUMMARY}")
-    return dict(found[-1])
+    return dict(found[-1]) if found else {}
 
 
 def summary_lines(found: dict[str, Any]) -> Iterable[str]:
@@ -133,7 +131,9 @@ def main() -> int:
     if arguments.html:
         write_html(notebook, arguments.html)
         print(f"written: {arguments.html}")
-    found = summary(notebook)
+    if not (found := summary(notebook)):
+        print(f"no cell displays a bundle of type {SUMMARY}", file=sys.stderr)
+        return 1
     print("\n".join(summary_lines(found)))
     return 0 if all(record.get("same_bits") for record in found.get("speedups", [])) else 1
 

@@ -54,3 +54,9 @@ def test_a_different_result_is_a_failure(tmp_path: Path) -> None:
     done = run(tmp_path, SUMMARY % False)
     assert done.returncode == 1
     assert "DIFFERENT RESULT" in done.stdout
+
+
+def test_a_notebook_without_summary_is_a_failure(tmp_path: Path) -> None:
+    done = run(tmp_path, "1 + 1")
+    assert done.returncode == 1
+    assert "vnd.jitmagic.summary" in done.stderr
