@@ -8,7 +8,7 @@ from jitmagic.errors import UserError
 from jitmagic.events import CompileEvent, Event, RecompileEvent
 from jitmagic.report.drawing import Drawing
 from jitmagic.report.graphtext import read_graph
-from jitmagic.report.parts import Part
+from jitmagic.report.parts import Part, Rule
 from jitmagic.report.sections import full_sections, line_of
 from jitmagic.report.sources import Sources, SourceText
 from jitmagic.report.story import Story, gather
@@ -55,7 +55,7 @@ class Report(View):
         self.graph = graph
         self._draw = draw
         self._sources = Sources(sources)
-        told = gather(self.events)
+        told = [s for s in gather(self.events) if not s.is_empty]
         self._stories = [s for s in told if s.needs_attention] if quiet else told
         self._take_sources()
 
@@ -81,11 +81,16 @@ class Report(View):
         if not self.is_worth_showing:
             return []
         setting = Setting(self._sources, self.graph, self._draw)
-        return [part for story in self._stories for part in self._told(story, setting)]
+        parts: list[Part] = []
+        for before, story in zip([None, *self._stories], self._stories, strict=False):
+            # Lines may follow each other; sections stand apart from what is above and below.
+            if before and (self._in_full(before) or self._in_full(story)):
+                parts.append(Rule())
+            parts += full_sections(story, setting) if self._in_full(story) else [line_of(story)]
+        return parts
 
-    def _told(self, story: Story, setting: Setting) -> Sequence[Part]:
-        in_full = self.kind == "full" or (self.kind == "auto" and story.needs_attention)
-        return full_sections(story, setting) if in_full else [line_of(story)]
+    def _in_full(self, story: Story) -> bool:
+        return self.kind == "full" or (self.kind == "auto" and story.needs_attention)
 
     @property
     def html(self) -> str:

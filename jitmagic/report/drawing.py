@@ -42,9 +42,8 @@ class Box:
 
     def __post_init__(self) -> None:
         if self.role not in ROLES:
-            raise ValueError(
-                f"box {self.id!r}: role {self.role!r} is not one of {', '.join(ROLES)}"
-            )
+            known = ", ".join(ROLES)
+            raise ValueError(f"box {self.id!r}: role {self.role!r} is not one of {known}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +68,7 @@ class Drawing:
             raise ValueError(f"the arrow {loose[0]} has no box at one of its ends")
 
     @classmethod
-    def of(
-        cls, nodes: Iterable[Box], edges: Iterable[tuple[str, str]] = (), note: str = ""
-    ) -> Drawing:
+    def of(cls, nodes: Iterable[Box], edges: Iterable[tuple[str, str]] = (), note: str = "") -> Drawing:
         """A drawing from any iterables."""
         return cls(tuple(nodes), tuple(edges), note)
 
@@ -85,9 +82,7 @@ class Drawing:
         """What the picture shows, in words, for readers who do not see it."""
         kinds = Counter(n.role for n in self.nodes)
         counted = ", ".join(plural(kinds[r], ROLES[r]) for r in self.roles)
-        return (
-            f"{plural(len(self.nodes), 'box', 'boxes')} ({counted})" if self.nodes else "no boxes"
-        )
+        return f"{plural(len(self.nodes), 'box', 'boxes')} ({counted})" if self.nodes else "no boxes"
 
     def fitting(self, limit: int = FOLD_LIMIT) -> Drawing:
         """This drawing if it has at most ``limit`` boxes, else its folded form."""

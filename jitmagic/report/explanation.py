@@ -101,9 +101,7 @@ class Explanation(View):
         return [printed, *picture]
 
     def _frozen(self) -> Details:
-        rows = tuple(
-            (Mono(f.expression), Mono(f.value), f.why, self._line(f.span)) for f in self.frozen
-        )
+        rows = tuple((Mono(f.expression), Mono(f.value), f.why, self._line(f.span)) for f in self.frozen)
         table = Table(("constant in the graph", "value", "because", "where"), rows)
         return Details((Strong(f"constants ({len(self.frozen)})"),), [table], open=True)
 

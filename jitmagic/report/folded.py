@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from jitmagic.events import CompileEvent, GuardRecord
 from jitmagic.report.drawing import FOLD_LIMIT, ROLES, Drawing
@@ -35,6 +36,7 @@ __all__ = [
     "kernel_sections",
 ]
 
+_SHOWN_KERNELS = 12  # kernels whose source is kept in the notebook file
 _TEXT_GUARDS = 8  # guards of an entry that the text form lists
 
 
@@ -105,9 +107,7 @@ def graph_sections(story: Story, setting: Setting) -> list[Part]:
             continue
         part = f" from line {piece.resume}" if piece.resume else ""
         title = f"Graph{part} ({plural(piece.node_count, 'operation')})"
-        text = (
-            f"graph{part}: {plural(piece.node_count, 'operation')}  (%jit graph {story.function})"
-        )
+        text = f"graph{part}: {plural(piece.node_count, 'operation')}  (%jit graph {story.function})"
         is_open = setting.graph in ("open", "text")
         parts.append(Details((title,), body, open=is_open, text=(text,)))
     return parts
@@ -124,17 +124,20 @@ def graph_parts(drawing: Drawing, style: str = "fold", limit: int = FOLD_LIMIT) 
     shown = drawing.fitting(limit)
     legend = Legend(tuple((*FILLS[r], ROLES[r]) for r in shown.roles))
     note: list[Part] = [Note((shown.note,))] if shown.note else []
-    return [Picture(to_svg(shown), f"graph with {shown.describe()}"), legend, *note]
+    return [Picture(partial(to_svg, shown), f"graph with {shown.describe()}"), legend, *note]
 
 
 def kernel_sections(story: Story, setting: Setting) -> list[Part]:
     """The generated program text of each kernel, and how it came to be."""
     latest = {k.kernel: k for k in story.kernels if k.source}
     body: list[Part] = []
-    for kernel in latest.values():
+    for kernel in list(latest.values())[:_SHOWN_KERNELS]:
         came = "taken from the store" if kernel.cached else "compiled"
         body.append(Paragraph((Mono(kernel.kernel), f" {came} in {duration(kernel.elapsed_ns)}")))
         body.append(Code(kernel.source))
+    rest = len(latest) - _SHOWN_KERNELS
+    if rest > 0:
+        body.append(Note((f"{rest} more: %jit source {story.function}",)))
     if not body:
         return []
     text = f"kernel source: {plural(len(latest), 'kernel')}  (%jit source {story.function})"

@@ -56,9 +56,7 @@ def _box(name: str, rest: str) -> tuple[Box, list[str]]:
     meta = next((f for f in fields if f not in (*marks, *places)), "")
     role, label = _role(expression, marks)
     group = next((m for m in marks if m != "extern"), "")
-    tooltip = ", ".join(
-        [shorten(f"{name} = {expression}", 200), *filter(None, [meta, *marks, *places])]
-    )
+    tooltip = ", ".join([shorten(f"{name} = {expression}", 200), *filter(None, [meta, *marks, *places])])
     return Box(name, label, meta, role, group, tooltip), _OPERAND.findall(expression)
 
 

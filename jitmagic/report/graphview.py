@@ -18,9 +18,7 @@ __all__ = ["GraphView"]
 class GraphView(View):
     """A drawing as picture or text; above ``limit`` boxes the picture folds, unless ``full``."""
 
-    def __init__(
-        self, drawing: Drawing, *, title: str = "", full: bool = False, limit: int = FOLD_LIMIT
-    ) -> None:
+    def __init__(self, drawing: Drawing, *, title: str = "", full: bool = False, limit: int = FOLD_LIMIT) -> None:
         self.drawing = drawing
         self.title = title
         self._limit = len(drawing.nodes) if full else limit
@@ -61,8 +59,7 @@ class GraphView(View):
             ".dot": self.dot,
         }
         if target.suffix not in forms:
-            raise ValueError(
-                f"cannot save a graph as {target.name!r}: end it in {', '.join(forms)}"
-            )
+            known = ", ".join(forms)
+            raise ValueError(f"cannot save a graph as {target.name!r}: end it in {known}")
         target.write_text(forms[target.suffix](), encoding="utf-8")
         return target

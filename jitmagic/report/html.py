@@ -25,6 +25,7 @@ from jitmagic.report.parts import (
     Paragraph,
     Part,
     Picture,
+    Rule,
     SourceLine,
     SourceTable,
     Table,
@@ -38,11 +39,13 @@ _GOOD = "var(--jp-success-color1,#3f8f3f)"
 _TONES = {"": "", "bad": f"color:{_BAD}", "good": f"color:{_GOOD}"}
 
 _CODE = "background:transparent;color:inherit;padding:0"
-_PRE = f"margin:0;{_CODE};border:0;white-space:pre;text-align:left"
+# Jupyter gives <pre> in outputs the font of the page.
+_FONT = "font-family:var(--jp-code-font-family,Menlo,Consolas,'DejaVu Sans Mono',monospace)"
+_PRE = f"margin:0;{_CODE};border:0;white-space:pre;text-align:left;line-height:1.35;{_FONT}"
 _CELL = "text-align:left;vertical-align:top;padding:1px 10px 1px 0"
 _NUMBER = "text-align:right;vertical-align:top;padding:1px 10px 1px 0"
 _TABLE = "margin:0 0 4px 0;border-collapse:collapse;border:0"
-_RULE = "border-top:1px solid rgba(127,127,127,.3);padding-top:4px"
+_RULE = "margin:6px 0;border:0;border-top:1px solid rgba(127,127,127,.3)"
 _INDENT = "margin:2px 0 8px 18px"
 
 # Mark: (rim, ground). Kernels take the hues in turn; all differ in lightness too, and every line
@@ -89,11 +92,12 @@ def _pieces(pieces: Sequence[Inline]) -> str:
 def _headline(part: Headline) -> str:
     counts = ", ".join(_inline(c) for c in part.counts)
     more = f' <small style="opacity:.7">({_safe(part.more)})</small>' if part.more else ""
-    rule = "" if part.more else f";{_RULE}"
-    return (
-        f'<p style="margin:4px 0{rule}"><b><code style="{_CODE}">{_safe(part.name)}</code></b>:'
-        f" {counts}{more}</p>"
-    )
+    name = f'<b><code style="{_CODE}">{_safe(part.name)}</code></b>'
+    return f'<p style="margin:4px 0">{name}: {counts}{more}</p>'
+
+
+def _rule(part: Rule) -> str:
+    return f'<hr style="{_RULE}">'
 
 
 def _paragraph(part: Paragraph) -> str:
@@ -143,9 +147,7 @@ def _excerpt(part: Excerpt) -> str:
 
 def _table(part: Table) -> str:
     styles = [_NUMBER if head in part.right else _CELL for head in part.heads]
-    heads = "".join(
-        f'<th style="{s}">{_safe(h)}</th>' for h, s in zip(part.heads, styles, strict=True)
-    )
+    heads = "".join(f'<th style="{s}">{_safe(h)}</th>' for h, s in zip(part.heads, styles, strict=True))
     rows = "".join(
         '<tr style="background:transparent">'
         + "".join(f'<td style="{s}">{_inline(c)}</td>' for c, s in zip(row, styles, strict=True))
@@ -162,7 +164,7 @@ def _code(part: Code) -> str:
 
 
 def _picture(part: Picture) -> str:
-    data = base64.b64encode(part.svg.encode()).decode()
+    data = base64.b64encode(part.draw().encode()).decode()
     return (
         f'<p style="margin:4px 0"><img alt="{_safe(part.alt)}" style="max-width:100%"'
         f' src="data:image/svg+xml;base64,{data}"></p>'
@@ -195,6 +197,7 @@ _RENDERERS: dict[type, Callable[[Any], str]] = {
     Table: _table,
     Code: _code,
     Picture: _picture,
+    Rule: _rule,
     Legend: _legend,
     Details: _details,
 }

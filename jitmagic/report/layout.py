@@ -22,12 +22,15 @@ Edge = tuple[str, str]
 _BOX_GAP = 18.0  # pixels between two boxes of a layer
 _LINE_GAP = 8.0  # between two arrows that pass a layer side by side
 _LAYER_GAP = 34.0
+_SHELF_WIDTH = 1000.0  # at which unconnected parts go on below
 _LINE_WIDTH = 6.0
 _SWEEPS = 24
 _STALE_SWEEPS = 6  # sweeps without a gain after which ordering stops
-_SETTLE_ROUNDS = 14  # rounds of x placement; the last four look up and down at once
-_LONG_PULL = 4.0  # weight that keeps a long arrow straight
-_LINE_PULL = 3.0
+_SETTLE_ROUNDS = 10  # rounds of x placement that look up, then down
+_EVEN_ROUNDS = 24  # rounds after these that look both ways, which straightens chains
+# Weight of an arrow piece by how many of its ends are stand-ins (Gansner et al., 1993). It must be
+# the same seen from either end: with other weights whole chains drifted sideways.
+_PULLS = (1.0, 2.0, 8.0)
 _LOOSE_PULL = 0.3  # weight of a box without neighbours in the layer looked at
 
 
@@ -70,47 +73,79 @@ class _Layers:
 def place(sizes: Mapping[str, tuple[float, float]], edges: Sequence[Edge]) -> Placement:
     """Lay out boxes of the given (width, height) in pixels.
 
-    Cycles are allowed; an arrow from a box to itself is not drawn.
+    Parts that no arrow connects stand side by side, in shelves. Cycles are allowed; an arrow from
+    a box to itself is not drawn.
     """
-    if not sizes:
-        return Placement({}, {}, 0.0, 0.0, 0)
+    arrows = [e for e in dict.fromkeys(edges) if e[0] != e[1]]
+    parts = [
+        _place_connected({name: sizes[name] for name in names}, inside)
+        for names, inside in _components(list(sizes), arrows)
+    ]
+    shelf = max([_SHELF_WIDTH, *(part.width for part in parts)])
+    x = y = width = height = 0.0
+    centres: dict[str, Point] = {}
+    routes: dict[Edge, tuple[Point, ...]] = {}
+    for part in parts:
+        if x + part.width > shelf:
+            x, y = 0.0, height + _LAYER_GAP
+        centres |= {name: (cx + x, cy + y) for name, (cx, cy) in part.centres.items()}
+        routes |= {e: tuple((px + x, py + y) for px, py in r) for e, r in part.routes.items()}
+        width, height = max(width, x + part.width), max(height, y + part.height)
+        x += part.width + _BOX_GAP
+    return Placement(centres, routes, width, height, sum(part.crossings for part in parts))
+
+
+def _components(names: Sequence[str], arrows: Sequence[Edge]) -> list[tuple[list[str], list[Edge]]]:
+    """Boxes and arrows of each connected part, in the order of their first boxes."""
+    root = {name: name for name in names}
+
+    def find(name: str) -> str:
+        while root[name] != name:
+            root[name] = name = root[root[name]]
+        return name
+
+    for start, end in arrows:
+        root[find(end)] = find(start)
+    parts: dict[str, tuple[list[str], list[Edge]]] = {}
+    for name in names:
+        parts.setdefault(find(name), ([], []))[0].append(name)
+    for arrow in arrows:
+        parts[find(arrow[0])][1].append(arrow)
+    return list(parts.values())
+
+
+def _place_connected(sizes: Mapping[str, tuple[float, float]], arrows: Sequence[Edge]) -> Placement:
     ids = list(sizes)
     index = {name: i for i, name in enumerate(ids)}
-    pairs = [(index[a], index[b]) for a, b in dict.fromkeys(edges) if a != b]
-    layers, chains = _layered([sizes[i][0] for i in ids], pairs)
+    layers, chains = _layered([sizes[i][0] for i in ids], [(index[a], index[b]) for a, b in arrows])
     crossings = _order(layers)
     x = _settle(layers)
     tops, bottoms = _row_spans(layers, [sizes[i][1] for i in ids])
     row_of = {v: r for r, row in enumerate(layers.rows) for v in row}
-    centres = {
-        name: (x[i], (tops[row_of[i]] + bottoms[row_of[i]]) / 2) for i, name in enumerate(ids)
-    }
+    centres = {name: (x[i], (tops[row_of[i]] + bottoms[row_of[i]]) / 2) for i, name in enumerate(ids)}
     routes = {}
     for (a, b), chain in chains.items():
-        half = sizes[ids[chain[0]]][1] / 2, sizes[ids[chain[-1]]][1] / 2
+        first, last = ids[chain[0]], ids[chain[-1]]
         points = [(x[v], y) for v in chain for y in (tops[row_of[v]], bottoms[row_of[v]])]
-        points[0] = (x[chain[0]], centres[ids[chain[0]]][1] + half[0])
-        points[-1] = (x[chain[-1]], centres[ids[chain[-1]]][1] - half[1])
-        downwards = chain[0] == a
-        routes[ids[a], ids[b]] = _from_bottom_to_top(points, bottoms[row_of[chain[0]]], downwards)
+        points[0] = (x[chain[0]], centres[first][1] + sizes[first][1] / 2)
+        points[-1] = (x[chain[-1]], centres[last][1] - sizes[last][1] / 2)
+        rims = bottoms[row_of[chain[0]]], tops[row_of[chain[-1]]]
+        routes[ids[a], ids[b]] = _to_rims(points, rims, downwards=chain[0] == a)
     width = max(x[v] + layers.widths[v] / 2 for v in range(len(x)))
     return Placement(centres, routes, width, bottoms[-1], crossings)
 
 
-def _from_bottom_to_top(points: list[Point], leave: float, downwards: bool) -> tuple[Point, ...]:
-    """The first pair goes from the box to its layer's lower rim, the last from a rim to the box."""
-    rim_in = min(points[-2][1], points[-1][1])
-    points[1] = (points[1][0], leave)
-    points[-2] = (points[-2][0], rim_in)
+def _to_rims(points: list[Point], rims: tuple[float, float], downwards: bool) -> tuple[Point, ...]:
+    """The first pair goes from the box to its layer's lower rim, the last from the upper rim."""
+    points[1] = (points[1][0], rims[0])
+    points[-2] = (points[-2][0], rims[1])
     return tuple(points) if downwards else tuple(reversed(points))
 
 
 # --- layers --------------------------------------------------------------------------------------
 
 
-def _layered(
-    widths: list[float], pairs: Sequence[tuple[int, int]]
-) -> tuple[_Layers, dict[tuple[int, int], list[int]]]:
+def _layered(widths: list[float], pairs: Sequence[tuple[int, int]]) -> tuple[_Layers, dict[tuple[int, int], list[int]]]:
     """Layers, and for each arrow the vertices it passes from top to bottom."""
     count = len(widths)
     rank = _topological_rank(count, pairs)
@@ -208,9 +243,7 @@ def _sweep(layers: _Layers, downwards: bool) -> None:
         centre = {}
         for vertex in row:
             near = neighbours[vertex]
-            centre[vertex] = (
-                sum(position[u] for u in near) / len(near) if near else float(position[vertex])
-            )
+            centre[vertex] = sum(position[u] for u in near) / len(near) if near else float(position[vertex])
         row.sort(key=centre.__getitem__)
         for index, vertex in enumerate(row):
             position[vertex] = index
@@ -258,12 +291,12 @@ def _settle(layers: _Layers) -> list[float]:
             x[vertex] = right + layers.widths[vertex] / 2
             right += layers.widths[vertex] + _BOX_GAP
     both = [u + d for u, d in zip(layers.above, layers.below, strict=True)]
-    for turn in range(_SETTLE_ROUNDS):
-        last = turn >= _SETTLE_ROUNDS - 4
+    for turn in range(_SETTLE_ROUNDS + _EVEN_ROUNDS):
+        even = turn >= _SETTLE_ROUNDS
         for row in layers.rows:
-            _pull(layers, row, both if last else layers.above, x)
+            _pull(layers, row, both if even else layers.above, x)
         for row in reversed(layers.rows):
-            _pull(layers, row, both if last else layers.below, x)
+            _pull(layers, row, both if even else layers.below, x)
     left = min(x[v] - layers.widths[v] / 2 for v in range(len(x)))
     return [value - left for value in x]
 
@@ -300,11 +333,10 @@ def _wish(layers: _Layers, vertex: int, near: list[int], x: list[float]) -> tupl
     """Where a vertex would like to be, and how strongly."""
     if not near:
         return x[vertex], _LOOSE_PULL
-    line = layers.is_line(vertex)
-    pulls = [_LONG_PULL if line and layers.is_line(u) else 1.0 for u in near]
+    ends = int(layers.is_line(vertex))
+    pulls = [_PULLS[ends + layers.is_line(u)] for u in near]
     total = sum(pulls)
-    wish = sum(p * x[u] for p, u in zip(pulls, near, strict=True)) / total
-    return wish, total * (_LINE_PULL if line else 1.0)
+    return sum(p * x[u] for p, u in zip(pulls, near, strict=True)) / total, total
 
 
 def _row_spans(layers: _Layers, heights: list[float]) -> tuple[list[float], list[float]]:

@@ -110,14 +110,10 @@ class CheckView(View):
             return [Paragraph((name, ": ", Strong("not checked", "bad"), f", {r.refused}"))]
         if r.same:
             compared = f", {plural(r.compared, 'value')} compared bit for bit" if r.compared else ""
-            return [
-                Paragraph((name, ": ", Strong("same answer", "good"), f" as plain NumPy{compared}"))
-            ]
+            return [Paragraph((name, ": ", Strong("same answer", "good"), f" as plain NumPy{compared}"))]
         count = plural(len(r.differences), "difference")
         rows = tuple((d.what, Mono(d.plain), Mono(d.compiled)) for d in r.differences)
         return [
-            Paragraph(
-                (name, ": ", Strong(f"{count} from plain NumPy", "bad"), "; please report this")
-            ),
+            Paragraph((name, ": ", Strong(f"{count} from plain NumPy", "bad"), "; please report it")),
             Table(("what", "plain", "compiled"), rows),
         ]

@@ -5,7 +5,7 @@ Every text field may hold anything the user wrote; the renderers escape it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Paragraph",
     "Part",
     "Picture",
+    "Rule",
     "SourceLine",
     "SourceTable",
     "Strong",
@@ -111,9 +112,9 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An SVG document and the words for those who do not see it."""
+    """An SVG document, drawn only where it is shown, and the words for those who do not see it."""
 
-    svg: str
+    draw: Callable[[], str]
     alt: str
 
 
@@ -122,6 +123,11 @@ class Legend:
     """Which colour stands for which role: (fill, rim, meaning) each. It has no text form."""
 
     entries: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A line between what belongs to two functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +142,4 @@ class Details:
     text: tuple[str, ...] = ()
 
 
-Part = (
-    Headline | Paragraph | Note | SourceTable | Excerpt | Table | Code | Picture | Legend | Details
-)
+Part = Headline | Paragraph | Note | SourceTable | Excerpt | Table | Code | Picture | Legend | Rule | Details

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from jitmagic.errors import Span
-from jitmagic.events import BreakEvent
+from jitmagic.events import BreakEvent, CompileEvent
 from jitmagic.report.folded import effect_sections, graph_sections, guard_sections, kernel_sections
 from jitmagic.report.parts import (
     Details,
     Headline,
     Inline,
     Mono,
+    Note,
     Paragraph,
     Part,
     SourceLine,
@@ -20,7 +21,7 @@ from jitmagic.report.parts import (
 )
 from jitmagic.report.story import Cause, Story, distinct_breaks, fold_recompiles
 from jitmagic.report.terms import Setting
-from jitmagic.report.words import duration, plural, ratio
+from jitmagic.report.words import duration, failure, plural, ratio
 
 __all__ = [
     "break_section",
@@ -31,8 +32,10 @@ __all__ = [
     "source_table",
 ]
 
+_KERNEL_BACKEND = "numba"
 _LONG_SOURCE = 40  # lines above which the source listing is folded
 _SHOWN_CALLERS = 3
+_SHOWN_SECTIONS = 12  # breaks, or causes of recompiles, that a card tells one by one
 
 
 # --- the first line ------------------------------------------------------------------------------
@@ -59,13 +62,22 @@ def headline(story: Story, more: str = "") -> Headline:
 def _compile_counts(story: Story) -> list[Inline]:
     pieces = story.pieces
     externs = sum(p.extern_count for p in pieces)
-    counts: list[Inline] = [plural(sum(p.kernel_count for p in pieces), "kernel")]
+    counts = [_work_count(pieces)]
     if externs:
         counts.append(plural(externs, "NumPy call"))
     counts.append(_break_count(story))
     counts.append(plural(sum(len(p.guards) for p in pieces), "guard"))
     counts.append(f"compiled in {duration(sum(c.elapsed_ns for c in story.compiles))}")
     return counts
+
+
+def _work_count(pieces: Sequence[CompileEvent]) -> Inline:
+    """Kernels; for a backend that makes none, its operations."""
+    backend = pieces[-1].backend
+    kernels = sum(p.kernel_count for p in pieces)
+    if kernels or backend == _KERNEL_BACKEND:
+        return plural(kernels, "kernel")
+    return f"{plural(sum(p.node_count for p in pieces), 'operation')} on backend {backend}"
 
 
 def _break_count(story: Story) -> Inline:
@@ -100,9 +112,7 @@ def source_table(block: Iterable[tuple[int, str]], marks: dict[int, str]) -> Sou
 def _mark_terms(marks: Iterable[str]) -> list[str]:
     present = set(marks)
     terms = ["kernel"] if any(m.startswith("k") for m in present) else []
-    return terms + [
-        t for m, t in (("extern", "extern"), ("python", "plain Python")) if m in present
-    ]
+    return terms + [t for m, t in (("extern", "extern"), ("python", "plain Python")) if m in present]
 
 
 # --- breaks, recompiles, fallbacks, demotions ----------------------------------------------------
@@ -110,7 +120,9 @@ def _mark_terms(marks: Iterable[str]) -> list[str]:
 
 def break_sections(story: Story, setting: Setting) -> list[Part]:
     """One open section for each distinct break."""
-    return [break_section(e, count, setting) for e, count in distinct_breaks(story.breaks)]
+    found = distinct_breaks(story.breaks)
+    shown = [break_section(e, count, setting) for e, count in found[:_SHOWN_SECTIONS]]
+    return [*shown, *_rest(len(found), f"%jit breaks {story.function}")]
 
 
 def break_section(event: BreakEvent, count: int, setting: Setting) -> Details:
@@ -131,7 +143,15 @@ def _advice(hint: str) -> list[Part]:
 
 def recompile_sections(story: Story, setting: Setting) -> list[Part]:
     """One open section for each cause."""
-    return [recompile_section(cause, setting) for cause in fold_recompiles(story.recompiles)]
+    causes = fold_recompiles(story.recompiles)
+    shown = [recompile_section(cause, setting) for cause in causes[:_SHOWN_SECTIONS]]
+    return [*shown, *_rest(len(causes), f"%jit why {story.function}")]
+
+
+def _rest(count: int, verb: str) -> list[Part]:
+    """What a card leaves out, and where it can be seen."""
+    left_out = count - _SHOWN_SECTIONS
+    return [Note((f"{left_out} more: {verb}",))] if left_out > 0 else []
 
 
 def recompile_section(cause: Cause, setting: Setting) -> Details:
@@ -152,9 +172,7 @@ def recompile_section(cause: Cause, setting: Setting) -> Details:
     )
     origin = cause.source if cause.source != cause.guard else ""
     body: list[Part] = [Paragraph(("from: ", origin))] if origin else []
-    return Details(
-        summary, [*body, *_advice(cause.remedy), *setting.define("recompile")], open=True
-    )
+    return Details(summary, [*body, *_advice(cause.remedy), *setting.define("recompile")], open=True)
 
 
 def _few(words: Sequence[str], limit: int) -> str:
@@ -165,17 +183,14 @@ def _few(words: Sequence[str], limit: int) -> str:
 def fallback_sections(story: Story, setting: Setting) -> list[Part]:
     """Why the function, or a call of it, runs plainly."""
     parts: list[Part] = []
-    for (reason, hint, span), count in _counted(
-        (e.reason, e.hint, e.span) for e in story.fallbacks
-    ):
+    alike = _counted((e.reason, e.hint, e.span) for e in story.fallbacks)
+    for (reason, hint, span), count in alike[:_SHOWN_SECTIONS]:
         times = f" x {count}" if count > 1 else ""
-        title = (
-            Strong(f"runs as plain Python{times}", "bad"),
-            f" at {setting.sources.place(span)}: {reason}",
-        )
+        where = setting.sources.place(span)
+        title = (Strong(f"runs as plain Python{times}", "bad"), f" at {where}: {reason}")
         body = [*_advice(hint), *setting.define("plain Python")]
         parts.append(Details(title, body, open=True))
-    return parts
+    return [*parts, *_rest(len(alike), f"%jit breaks {story.function}")]
 
 
 def _counted(keys: Iterable[tuple[str, str, Span]]) -> list[tuple[tuple[str, str, Span], int]]:
@@ -199,24 +214,27 @@ def demotion_sections(story: Story, setting: Setting) -> list[Part]:
     return parts
 
 
-_SECTIONS: tuple[Callable[[Story, Setting], list[Part]], ...] = (
-    source_section,
-    break_sections,
-    recompile_sections,
-    fallback_sections,
-    demotion_sections,
-    guard_sections,
-    effect_sections,
-    graph_sections,
-    kernel_sections,
-)
+_SECTIONS: dict[str, Callable[[Story, Setting], list[Part]]] = {
+    "source": source_section,
+    "graph breaks": break_sections,
+    "recompiles": recompile_sections,
+    "fallbacks": fallback_sections,
+    "demotions": demotion_sections,
+    "guards": guard_sections,
+    "side effects": effect_sections,
+    "graph": graph_sections,
+    "kernel source": kernel_sections,
+}
 
 
 def full_sections(story: Story, setting: Setting) -> list[Part]:
-    """Headline and all sections that have something to say."""
+    """Headline and all sections that have something to say; one that fails says so."""
     parts: list[Part] = [headline(story)]
-    for section in _SECTIONS:
-        parts += section(story, setting)
+    for name, section in _SECTIONS.items():
+        try:
+            parts += section(story, setting)
+        except Exception as error:  # a section that cannot be drawn must not cost the others
+            parts.append(Note((failure(name, error),)))
     return parts
 
 

@@ -48,6 +48,11 @@ class Story:
         return bool(self.breaks or self.recompiles or self.fallbacks or self.demotions)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing was compiled because the function touches no array."""
+        return not self.needs_attention and not any(c.node_count for c in self.compiles)
+
+    @property
     def pieces(self) -> list[CompileEvent]:
         """The latest compile of the function and of each of its resumed parts, in source order."""
         latest = {c.resume: c for c in self.compiles}

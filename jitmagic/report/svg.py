@@ -38,9 +38,7 @@ def to_svg(drawing: Drawing) -> str:
     sizes = {box.id: _size(*faces[box.id]) for box in drawing.nodes}
     placed = place(sizes, drawing.edges)
     width, height = placed.width + 2 * _MARGIN, placed.height + 2 * _MARGIN
-    boxes = "".join(
-        _box(box, faces[box.id], placed.centres[box.id], sizes[box.id]) for box in drawing.nodes
-    )
+    boxes = "".join(_box(box, faces[box.id], placed.centres[box.id], sizes[box.id]) for box in drawing.nodes)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}"'
         f' viewBox="0 0 {width:.0f} {height:.0f}" font-family="{_FONT}">'
@@ -87,10 +85,7 @@ def _arrows(placed: Placement) -> str:
     heads = "".join(_head(points) for points in placed.routes.values())
     if not lines:
         return ""
-    return (
-        f'<path d="{lines}" fill="none" stroke="{_EDGE}" stroke-width="1.2"/>'
-        f'<path d="{heads}" fill="{_EDGE}"/>'
-    )
+    return f'<path d="{lines}" fill="none" stroke="{_EDGE}" stroke-width="1.2"/><path d="{heads}" fill="{_EDGE}"/>'
 
 
 def _line(points: tuple[Point, ...]) -> str:

@@ -17,6 +17,7 @@ from jitmagic.report.parts import (
     Paragraph,
     Part,
     Picture,
+    Rule,
     SourceLine,
     SourceTable,
     Table,
@@ -32,7 +33,7 @@ _BREAK_MARK = "!!"
 
 def render_text(parts: Sequence[Part]) -> str:
     """All parts, one below the other, without a line feed at the end."""
-    return "\n".join(_lines(parts)).lstrip("\n")
+    return "\n".join(_lines(parts))
 
 
 def _lines(parts: Sequence[Part]) -> list[str]:
@@ -53,8 +54,11 @@ def _wrapped(text: str, hang: str = "  ") -> list[str]:
 
 def _headline(part: Headline) -> list[str]:
     line = f"{_plain(part.name)}: {', '.join(_plain(c) for c in part.counts)}"
-    # What follows a full headline belongs to it, so it stands apart from what is above.
-    return [f"{line:<{_MORE_COLUMN}}  ({_plain(part.more)})"] if part.more else ["", line]
+    return [f"{line:<{_MORE_COLUMN}}  ({_plain(part.more)})" if part.more else line]
+
+
+def _empty_line(part: Rule) -> list[str]:
+    return [""]
 
 
 def _paragraph(part: Paragraph) -> list[str]:
@@ -125,6 +129,7 @@ _RENDERERS: dict[type, Callable[[Any], list[str]]] = {
     Table: _table,
     Code: _code,
     Picture: _picture,
+    Rule: _empty_line,
     Legend: _no_lines,
     Details: _details,
 }

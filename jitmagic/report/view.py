@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 from jitmagic.report.html import render_html
 from jitmagic.report.parts import Code, Note, Part
 from jitmagic.report.text import render_text
+from jitmagic.report.words import failure
 
 __all__ = ["RecordsView", "View"]
 
@@ -30,7 +31,7 @@ class View:
         try:
             return render_html(self.parts())
         except Exception as error:
-            return render_html([Note((_failure("HTML", error),)), Code(self.text)])
+            return render_html([Note((failure("HTML", error),)), Code(self.text)])
 
     @property
     def text(self) -> str:
@@ -38,7 +39,7 @@ class View:
         try:
             return render_text(self.parts())
         except Exception as error:
-            return _failure("report", error)
+            return failure("report", error)
 
     def __str__(self) -> str:
         return self.text
@@ -50,13 +51,6 @@ class View:
         """Both forms; front ends choose. Empty if there is nothing to show."""
         text = self.text
         return {"text/html": self.html, "text/plain": text} if text else {}
-
-
-def _failure(what: str, error: Exception) -> str:
-    return (
-        f"jitmagic: the {what} could not be drawn ({type(error).__name__}: {error});"
-        " results are not affected, please report this"
-    )
 
 
 class RecordsView(View, Generic[Record]):

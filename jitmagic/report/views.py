@@ -159,11 +159,8 @@ class WhyView(RecordsView[RecompileEvent]):
         parts: list[Part] = [Paragraph((Strong(self.function),))]
         parts += [recompile_section(cause, setting) for cause in causes]
         if self.entries_left is not None:
-            parts.append(
-                Note(
-                    (f"{plural(self.entries_left, 'more entry', 'more entries')} until the limit",)
-                )
-            )
+            left = plural(self.entries_left, "more entry", "more entries")
+            parts.append(Note((f"{left} until the limit",)))
         return parts
 
 
@@ -220,10 +217,8 @@ class SourceView(RecordsView[KernelEvent]):
         if not kernels:
             return [*parts, Paragraph(("no kernel has been generated",))]
         for kernel in kernels.values():
-            lines = [
-                f"line {n}" for n, mark in sorted(self._marks.items()) if mark == kernel.kernel
-            ]
+            lines = [str(n) for n, mark in sorted(self._marks.items()) if mark == kernel.kernel]
             title: list[Inline] = [Mono(kernel.kernel)]
-            title += [f", from {', '.join(lines)}"] if lines else []
+            title += [f", from line{'s' * (len(lines) > 1)} {', '.join(lines)}"] if lines else []
             parts.append(Details(tuple(title), [Code(kernel.source)], open=True))
         return parts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["clean", "columns", "duration", "plural", "ratio", "short_name", "shorten"]
+__all__ = ["clean", "columns", "duration", "failure", "plural", "ratio", "short_name", "shorten"]
 
 _UNITS = ((100_000_000, 1e9, "s"), (1_000_000, 1e6, "ms"), (1_000, 1e3, "us"), (0, 1.0, "ns"))
 _MINUTE_NS = 60_000_000_000
@@ -85,3 +85,12 @@ def short_name(qualified: str) -> str:
     """A qualified name as its user would say it: without what encloses a local function."""
     name = qualified.rpartition("<locals>.")[2]
     return _CELL_NAMES.get(name, name)
+
+
+def failure(what: str, error: Exception) -> str:
+    """One line for a view that cannot be drawn."""
+    said = shorten(clean(str(error)), 200)
+    return (
+        f"jitmagic: the {what} could not be drawn ({type(error).__name__}: {said});"
+        " results are not affected, please report this"
+    )

@@ -14,9 +14,7 @@ def assert_golden(name: str, text: str) -> None:
     if os.environ.get("JITMAGIC_UPDATE_GOLDEN") == "1":
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text + "\n", encoding="utf-8")
-    assert path.exists(), (
-        f"{path} is missing: run with JITMAGIC_UPDATE_GOLDEN=1 and read the result"
-    )
+    assert path.exists(), f"{path} is missing: run with JITMAGIC_UPDATE_GOLDEN=1 and read the result"
     assert text + "\n" == path.read_text(encoding="utf-8"), (
         f"{name} changed; if that is wanted, run with JITMAGIC_UPDATE_GOLDEN=1 and read the diff"
     )

@@ -107,9 +107,7 @@ def broken(count: int = 1) -> list[BreakEvent]:
     return [BreakEvent("smooth", 1, span, "JM102", reason, hint) for _ in range(count)]
 
 
-def recompiled(
-    then: str = "float64", now: str = "float32", call: int = 2, guard: str = "x.dtype"
-) -> RecompileEvent:
+def recompiled(then: str = "float64", now: str = "float32", call: int = 2, guard: str = "x.dtype") -> RecompileEvent:
     """A call of ``smooth`` that did not fit."""
     return RecompileEvent(
         function="smooth",

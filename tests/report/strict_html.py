@@ -6,12 +6,10 @@ import base64
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
-TAGS = frozenset(
-    {"div", "p", "b", "u", "small", "span", "code", "pre", "details", "summary", "img"}
-)
+TAGS = frozenset({"div", "p", "b", "u", "small", "span", "code", "pre", "details", "summary", "img", "hr"})
 TABLE_TAGS = frozenset({"table", "tr", "th", "td"})
 ATTRIBUTES = frozenset({"style", "class", "open", "alt", "src"})
-VOID = frozenset({"img"})
+VOID = frozenset({"img", "hr"})
 PICTURE = "data:image/svg+xml;base64,"
 
 

@@ -179,9 +179,9 @@ def test_many_guards_are_cut_in_the_text_form() -> None:
 def test_the_graph_is_a_picture_in_html_and_text_on_request() -> None:
     assert len(read_html(card(quiet_cell(), kind="full").html).pictures) == 1
     assert not read_html(card(quiet_cell(), kind="full", graph="none").html).pictures
-    assert "%mul = multiply(%a, %x)  float64[1000]  k0" in card(
-        quiet_cell(), kind="full", graph="text"
-    ).text.replace("    ", " ").replace("   ", " ")
+    assert "%mul = multiply(%a, %x)  float64[1000]  k0" in card(quiet_cell(), kind="full", graph="text").text.replace(
+        "    ", " "
+    ).replace("   ", " ")
 
 
 def test_a_graph_may_be_drawn_by_the_caller() -> None:
@@ -197,8 +197,45 @@ def test_a_picture_that_cannot_be_drawn_leaves_the_text() -> None:
         raise RuntimeError("no ink")
 
     bundle = card([compiled(), *broken()], draw=draw)._repr_mimebundle_()
-    assert "no ink" in bundle["text/plain"]
-    assert "no ink" in html_text(bundle["text/html"])
+    for shown in (bundle["text/plain"], html_text(bundle["text/html"])):
+        assert "the graph could not be drawn (RuntimeError: no ink)" in " ".join(shown.split())
+        assert "graph break JM102" in shown
+        assert "guards" in shown.lower()
+
+
+def test_a_picture_is_drawn_only_where_it_is_shown() -> None:
+    names = [Box("a", "a"), Box("b", "b")]
+    drawing = Drawing.of(names)
+    object.__setattr__(drawing, "edges", (("a", "gone"),))  # cannot be laid out
+    report = card([compiled()], kind="full", draw=lambda event: drawing)
+    assert "could not be drawn" not in report.text
+    assert "the HTML could not be drawn" in html_text(report.html)
+    assert "smooth: 1 kernel" in html_text(report.html)
+
+
+def test_a_function_that_touches_no_array_is_not_mentioned() -> None:
+    plain = replace(compiled(), node_count=0, kernel_count=0, guards=())
+    assert not card([plain], kind="full").is_worth_showing
+    assert card([plain, *broken()]).is_worth_showing
+
+
+def test_a_backend_without_kernels_is_named() -> None:
+    eager = replace(compiled(), kernel_count=0, backend="eager")
+    assert card([eager]).text.startswith("smooth: 7 operations on backend eager, 0 breaks")
+
+
+def test_very_many_breaks_and_causes_are_cut() -> None:
+    breaks = [replace(broken()[0], span=Span(CELL, n)) for n in range(1, 31)]
+    causes = [recompiled(call=n, guard=f"g{n}") for n in range(2, 20)]
+    text = card([*breaks, *causes]).text
+    assert text.count("graph break JM102") == 12
+    assert "(18 more: %jit breaks smooth)" in text
+    assert "(6 more: %jit why smooth)" in text
+
+
+def test_very_many_kernels_are_cut() -> None:
+    shown = html_text(card([compiled(), *(kernel(f"k{n}") for n in range(20))], kind="full").html)
+    assert "8 more: %jit source smooth" in shown
 
 
 def test_several_functions_are_told_in_one_card() -> None:

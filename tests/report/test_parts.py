@@ -21,6 +21,7 @@ from jitmagic.report.parts import (
     Paragraph,
     Part,
     Picture,
+    Rule,
     SourceLine,
     SourceTable,
     Strong,
@@ -38,13 +39,12 @@ def all_parts(word: str) -> list[Part]:
         Headline(word, (word, Strong(word, "bad"), Mono(word)), more=word),
         Paragraph((word, Strong(word, "good"))),
         Note((word,)),
-        SourceTable(
-            (SourceLine(1, word, "k0"), SourceLine(2, word, word), SourceLine(3, "", "break"))
-        ),
+        SourceTable((SourceLine(1, word, "k0"), SourceLine(2, word, word), SourceLine(3, "", "break"))),
         Excerpt(word, 1, 3),
         Table((word, "n"), ((Mono(word), "1"),), right=frozenset({"n"})),
         Code(word),
-        Picture(SVG, f"alt {word}"),
+        Picture(lambda: SVG, f"alt {word}"),
+        Rule(),
         Legend((("#fff", "#000", word),)),
     ]
     return [*flat, Details((word,), flat, open=True), Details((word,), flat, text=(word,))]
@@ -93,9 +93,7 @@ def test_a_closed_section_has_its_short_text_only() -> None:
 
 
 def test_an_open_section_is_indented_below_its_summary() -> None:
-    assert (
-        render_text([Details(("why",), [Paragraph(("because",))], open=True)]) == "why\n  because"
-    )
+    assert render_text([Details(("why",), [Paragraph(("because",))], open=True)]) == "why\n  because"
 
 
 def test_table_columns_line_up_also_with_wide_characters() -> None:

@@ -28,9 +28,7 @@ def test_the_picture_of_a_small_graph() -> None:
 
 
 @settings(max_examples=50)
-@given(
-    st.lists(st.tuples(st.text(), st.text(), st.sampled_from(list(ROLES)), st.text()), max_size=6)
-)
+@given(st.lists(st.tuples(st.text(), st.text(), st.sampled_from(list(ROLES)), st.text()), max_size=6))
 def test_any_text_gives_well_formed_svg_without_css_script_or_ids(
     faces: list[tuple[str, str, str, str]],
 ) -> None:
@@ -42,17 +40,13 @@ def test_any_text_gives_well_formed_svg_without_css_script_or_ids(
 
 
 def test_markup_in_a_label_stays_text() -> None:
-    svg = to_svg(
-        Drawing.of([Box("a", "<script>alert(1)</script>", '"&', tooltip="</title><script>")])
-    )
+    svg = to_svg(Drawing.of([Box("a", "<script>alert(1)</script>", '"&', tooltip="</title><script>")]))
     assert "<script" not in svg
     assert "<script>alert(1)</script>" in texts(svg)
 
 
 def test_a_break_says_so_in_words() -> None:
-    assert "graph break · line 6" in texts(
-        to_svg(Drawing.of([Box("b", "print", "line 6", "break")]))
-    )
+    assert "graph break · line 6" in texts(to_svg(Drawing.of([Box("b", "print", "line 6", "break")])))
 
 
 def test_every_role_has_its_own_colours() -> None:

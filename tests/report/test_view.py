@@ -23,14 +23,14 @@ class Failing(View):
     """Cannot say its parts."""
 
     def parts(self) -> Sequence[Part]:
-        raise KeyError("<b>")
+        raise ValueError("<b>\n\x1b")
 
 
 class Halfway(Said):
     """Has a text form, but its picture cannot be put into HTML."""
 
     def __init__(self) -> None:
-        super().__init__(Code("still readable"), Picture("\ud800", "x"))
+        super().__init__(Code("still readable"), Picture(lambda: "\ud800", "x"))
 
 
 def test_a_view_shows_both_forms_and_prints_as_text() -> None:
@@ -52,7 +52,7 @@ def test_failing_html_falls_back_to_text_and_says_so() -> None:
 
 def test_a_view_that_fails_altogether_says_so_in_one_line() -> None:
     bundle = Failing()._repr_mimebundle_()
-    assert "could not be drawn (KeyError: '<b>')" in bundle["text/plain"]
+    assert "could not be drawn (ValueError: <b> \ufffd)" in bundle["text/plain"]
     assert "\n" not in bundle["text/plain"]
     assert "could not be drawn" in html_text(bundle["text/html"])
 

@@ -62,9 +62,7 @@ VIEWS: dict[str, View] = {
         sources=SOURCES,
         entries_left=30,
     ),
-    "breaks": BreaksView(
-        [*broken(2), replace(broken()[0], function="blur", span=Span(CELL, 11))], sources=SOURCES
-    ),
+    "breaks": BreaksView([*broken(2), replace(broken()[0], function="blur", span=Span(CELL, 11))], sources=SOURCES),
     "source": SourceView(
         "smooth",
         [kernel()],
@@ -178,7 +176,4 @@ def test_a_check_is_true_only_if_it_was_made_and_found_nothing() -> None:
 def test_a_picture_in_a_view_has_words_for_it() -> None:
     html = VIEWS["graph"].html
     assert read_html(html).pictures
-    assert (
-        'alt="graph with 11 boxes (3 inputs, 1 constant, 5 operations, 1 reduction, 1 output)"'
-        in html
-    )
+    assert 'alt="graph with 11 boxes (3 inputs, 1 constant, 5 operations, 1 reduction, 1 output)"' in html
