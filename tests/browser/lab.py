@@ -48,6 +48,7 @@ KERNEL_STATUS = f"""() => {{
   return ready ? panel.sessionContext.session?.kernel?.status ?? null : null;
 }}"""
 NOTEBOOK = f"() => ({PANEL}).content.model.toJSON()"
+TRUSTED = f"() => ({PANEL}).content.model.cells.get(0).trusted"
 RUN_ALL = """() => {
   window.ranAll = false;
   const done = () => { window.ranAll = true; };
@@ -143,6 +144,10 @@ class NotebookPage:
         """The outputs of each cell, as the front end holds them; text cells have none."""
         cells = self.page.evaluate(NOTEBOOK)["cells"]
         return [cell.get("outputs", []) for cell in cells]
+
+    def is_trusted(self) -> bool:
+        """Whether JupyterLab trusts the outputs of the first cell: only those that it ran itself."""
+        return bool(self.page.evaluate(TRUSTED))
 
     def errors(self) -> list[str]:
         """``Name: message`` of every error that a cell put out."""
