@@ -25,12 +25,14 @@ class Inferred:
     ``view_of`` is the position of the operand whose memory the result shares (views), ``same_as`` the position of
     the operand that is returned itself (``np.asarray(x)``, and every call with ``out=``: then the name ``"out"``).
     ``run_time_sizes`` are symbols that get their value from the result: (entry of the tuple or 0, axis, symbol).
+    ``container`` is the class of a result with several entries: tuple, list, or a named tuple of NumPy's.
     """
 
     meta: Meta | tuple[Meta | None, ...] | None
     view_of: int | None = None
     same_as: int | str | None = None
     run_time_sizes: tuple[tuple[int, int, Any], ...] = ()
+    container: type = tuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,11 @@ class Op:
     * ``meta``: the rule behind ``infer``;
     * ``writes``: positions of operands that are changed; ``out=`` counts without being listed;
     * ``effects``: must run, in order, even if nobody reads the result;
+    * ``raises``: whether the data can make it raise (an index out of range, a singular matrix); such an operation must
+      run before later writes are committed;
+    * ``probed``: the rule asked NumPy with small arrays only; executors compare the real result with it;
+    * ``adapt``: gives the canonical arguments for ``call`` itself;
+    * ``stands_for``: for given operands, a cheaper row and the positions of the operands it takes, or None;
     * ``warns``: floating-point conditions it may raise (``divide``, ``over``, ``under``, ``invalid``);
     * ``lower``: how it becomes a loop; None: extern;
     * ``vjp``: one rule per operand for reverse mode (None: not differentiable in that operand);
@@ -101,6 +108,10 @@ class Op:
     signature: inspect.Signature = field(default_factory=inspect.Signature)
     writes: tuple[int, ...] = ()
     effects: bool = False
+    raises: bool = False
+    probed: bool = False
+    adapt: Adapter | None = None
+    stands_for: Callable[[Arguments], tuple[Op, tuple[int, ...]] | None] | None = None
     warns: frozenset[str] = frozenset()
     lower: Lowering | None = None
     vjp: tuple[Callable[..., Any] | None, ...] | None = None
