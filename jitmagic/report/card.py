@@ -26,14 +26,13 @@ def _draw_printed(event: CompileEvent) -> Drawing | None:
 
 
 class Report(View):
-    """The card: one line for each function that needs no attention, sections where there is
-    something to learn.
+    """The card: a line for each function that needs no attention, sections where something is to learn.
 
-    ``kind``: ``auto`` (the above), ``full`` (sections for all), ``line`` (one line for each),
-    ``none``. ``graph``: ``fold`` or ``open`` section with the picture, ``text``, ``none``
-    (``widget`` is drawn as ``fold`` here). ``quiet`` leaves out functions that need no attention.
-    ``sources`` gives the text and name of cells by file name; what it lacks is looked up in
-    ``linecache``. ``draw`` gives the drawing of a compile; by default the printed graph is read.
+    ``kind``: ``auto`` (the above), ``full`` (sections for all), ``line`` (a line for each), ``none``. ``graph``: a
+    ``fold`` or ``open`` section with the picture, ``text``, ``none`` (``widget`` is drawn as ``fold`` here). ``quiet``
+    leaves out functions that need no attention. ``sources`` gives the text of cells by file name, or their name
+    alone (``Cell In[4]``); the rest is looked up in ``linecache``. ``draw`` gives the drawing of a compile; by default
+    the printed graph is read.
 
     Raises UserError for an unknown kind or graph.
     """
@@ -42,7 +41,7 @@ class Report(View):
         self,
         events: Iterable[Event],
         *,
-        sources: Mapping[str, SourceText] | None = None,
+        sources: Mapping[str, SourceText | str] | None = None,
         kind: str = "auto",
         graph: str = "fold",
         quiet: bool = False,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from jitmagic.errors import Span
 from jitmagic.events import BreakEvent, EffectRecord, GuardRecord
+from jitmagic.graph import Graph, print_graph
 from jitmagic.report.folded import graph_parts, guard_table
 from jitmagic.report.graphtext import read_graph
 from jitmagic.report.parts import Code, Details, Headline, Inline, Mono, Part, Strong, Table
@@ -33,8 +34,8 @@ class FrozenRecord:
 class Explanation(View):
     """What would be compiled, without compiling it.
 
-    ``graphs`` may be any objects whose ``str()`` is the printed graph, one for each captured
-    piece. ``flags`` are remarks on the whole function, shown with the counts.
+    ``graphs`` holds one graph for each captured piece: a ``Graph``, or anything whose ``str()`` is a printed one.
+    ``flags`` are remarks on the whole function, shown with the counts.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class Explanation(View):
         effects: Sequence[EffectRecord] = (),
         frozen: Sequence[FrozenRecord] = (),
         flags: Sequence[str] = (),
-        sources: Mapping[str, SourceText] | None = None,
+        sources: Mapping[str, SourceText | str] | None = None,
     ) -> None:
         self.function = short_name(function)
         self.graphs = list(graphs)
@@ -74,7 +75,7 @@ class Explanation(View):
         parts: list[Part] = [self._headline()]
         parts += [break_section(e, n, setting) for e, n in distinct_breaks(self.breaks)]
         for index, graph in enumerate(self.graphs):
-            parts += self._graph(index, str(graph))
+            parts += self._graph(index, _printed(graph))
         if self.guards:
             body = [guard_table(self.guards), *setting.define("guard")]
             parts.append(Details((Strong(f"guards ({len(self.guards)})"),), body, open=True))
@@ -107,3 +108,7 @@ class Explanation(View):
 
     def _line(self, span: Span | None) -> str:
         return f"line {span.line}" if span else ""
+
+
+def _printed(graph: object) -> str:
+    return print_graph(graph) if isinstance(graph, Graph) else str(graph)

@@ -42,6 +42,7 @@ _CODE = "background:transparent;color:inherit;padding:0"
 # Jupyter gives <pre> in outputs the font of the page.
 _FONT = "font-family:var(--jp-code-font-family,Menlo,Consolas,'DejaVu Sans Mono',monospace)"
 _PRE = f"margin:0;{_CODE};border:0;white-space:pre;text-align:left;line-height:1.35;{_FONT}"
+_LINE = f"{_CODE};white-space:pre"
 _CELL = "text-align:left;vertical-align:top;padding:1px 10px 1px 0"
 _NUMBER = "text-align:right;vertical-align:top;padding:1px 10px 1px 0"
 _TABLE = "margin:0 0 4px 0;border-collapse:collapse;border:0"
@@ -121,8 +122,13 @@ def _source_row(line: SourceLine) -> str:
         f'<td style="{cell};text-align:right;border-left:4px solid {rim}">'
         f'<small style="opacity:.65">{line.number}</small></td>'
         f'<td style="{cell};text-align:left"><small>{said}</small></td>'
-        f'<td style="{cell};text-align:left"><pre style="{_PRE}">{_safe(line.text)}</pre></td></tr>'
+        f'<td style="{cell};text-align:left"><code style="{_LINE}">{_unbroken(line.text)}</code></td></tr>'
     )
+
+
+def _unbroken(text: str) -> str:
+    """Indentation that lasts without CSS; a <pre> in each row would stand far apart there."""
+    return re.sub(r"^ +| {2,}", lambda run: "&nbsp;" * len(run.group()), _safe(text.expandtabs(4)))
 
 
 def _hues(mark: str) -> tuple[str, str]:

@@ -29,17 +29,19 @@ class SourceText:
 
 
 class Sources:
-    """Source text by file name. What is not given is looked up once, in ``linecache``."""
+    """Source text by file name.
 
-    def __init__(self, known: Mapping[str, SourceText] | None = None) -> None:
-        self._known = dict(known or {})
+    What is not given is looked up once, in ``linecache``; a string in place of a text is the name alone.
+    """
+
+    def __init__(self, known: Mapping[str, SourceText | str] | None = None) -> None:
+        self._known = {f: s if isinstance(s, SourceText) else _looked_up(f, s) for f, s in (known or {}).items()}
 
     def text(self, filename: str) -> SourceText:
         """The text of a file; without lines if it cannot be found."""
         if filename not in self._known:
-            lines = tuple(line.rstrip("\n") for line in linecache.getlines(filename))
-            label = filename if filename.startswith("<") else PurePath(filename).name or filename
-            self._known[filename] = SourceText(label, lines)
+            label = filename if filename.startswith("<") else PurePath(filename).name
+            self._known[filename] = _looked_up(filename, label or filename)
         return self._known[filename]
 
     def place(self, span: Span) -> str:
@@ -80,6 +82,10 @@ class Sources:
             return ()
         last = span.end_line if span.end_line > span.line else span.line - 1 + _length(lines, span)
         return tuple((n, lines[n - 1]) for n in range(span.line, min(last, len(lines)) + 1))
+
+
+def _looked_up(filename: str, label: str) -> SourceText:
+    return SourceText(label, tuple(line.rstrip("\n") for line in linecache.getlines(filename)))
 
 
 def _characters(line: str, column_bytes: int) -> int:

@@ -44,7 +44,7 @@ __all__ = [
     "WhyView",
 ]
 
-SourceMap = Mapping[str, SourceText]
+SourceMap = Mapping[str, SourceText | str]
 
 
 # --- %jit ----------------------------------------------------------------------------------------

@@ -7,14 +7,28 @@ import re
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from jitmagic.errors import Span, UserError
-from jitmagic.events import CompileEvent, Event, FallbackEvent, GuardRecord
+from jitmagic.events import (
+    BreakEvent,
+    CompileEvent,
+    DemotionEvent,
+    EffectRecord,
+    Event,
+    FallbackEvent,
+    GuardRecord,
+    KernelEvent,
+    RecompileEvent,
+)
 from jitmagic.report import Box, Drawing, Report, SourceText
+from jitmagic.report.card import GRAPHS, KINDS
 from jitmagic.report.terms import TERMS
 from tests.report.golden import assert_golden
 from tests.report.scenes import (
     CELL,
+    GRAPH,
     GUARDS,
     SOURCES,
     blurred,
@@ -153,6 +167,39 @@ def test_whatever_the_user_wrote_is_escaped() -> None:
     assert "<script" not in html
     (picture,) = read_html(html).pictures
     assert "<script" not in picture
+
+
+WORD = st.text(st.characters(codec=None), max_size=8)
+SPAN = st.builds(Span, st.sampled_from([CELL, "gone.py", ""]), *[st.integers(-1, 20)] * 4)
+HEAD = {"function": WORD, "owner": st.integers(1, 3), "span": SPAN}
+COUNT = st.integers(0, 10**10)
+GUARD = st.builds(GuardRecord, WORD, WORD, WORD, WORD, st.none() | SPAN, WORD)
+EVENT: st.SearchStrategy[Event] = st.one_of(
+    st.builds(
+        CompileEvent,
+        **HEAD,
+        **dict.fromkeys(("entry", "call", "resume", "node_count", "kernel_count", "extern_count", "elapsed_ns"), COUNT),
+        guards=st.lists(GUARD, max_size=3).map(tuple),
+        effects=st.lists(st.builds(EffectRecord, WORD, st.none() | SPAN), max_size=2).map(tuple),
+        graph_text=WORD | st.just(GRAPH) | WORD.map(lambda w: f"%x = {w}  {w}\nreturn %x"),
+        lines=st.lists(st.tuples(st.integers(1, 20), st.sampled_from(["k0", "extern", "python"]) | WORD)).map(tuple),
+        backend=WORD,
+    ),
+    st.builds(RecompileEvent, **HEAD, call=COUNT, cost_ns=COUNT, caller=st.none() | SPAN),
+    st.builds(BreakEvent, **HEAD),
+    st.builds(FallbackEvent, **HEAD),
+    st.builds(DemotionEvent, **HEAD, entry=COUNT, compiled_ns=COUNT, plain_ns=COUNT),
+    st.builds(KernelEvent, **HEAD, elapsed_ns=COUNT, source=WORD),
+)
+
+
+@settings(max_examples=80)
+@given(st.lists(EVENT, max_size=12), st.sampled_from(KINDS), st.sampled_from(GRAPHS), st.booleans())
+def test_any_events_give_a_card(events: list[Event], kind: str, graph: str, quiet: bool) -> None:
+    report = card(events, kind=kind, graph=graph, quiet=quiet)
+    assert "could not be drawn" not in report.text
+    assert "could not be drawn" not in html_text(report.html)
+    assert bool(report.text) == bool(report.html) == report.is_worth_showing
 
 
 def test_the_source_is_remembered_when_the_cell_changes(monkeypatch: pytest.MonkeyPatch) -> None:

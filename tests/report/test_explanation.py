@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from jitmagic.errors import Span
 from jitmagic.events import EffectRecord
+from jitmagic.graph import ArrayMeta, Graph
 from jitmagic.report import Explanation, FrozenRecord
 from tests.report.golden import assert_golden
 from tests.report.scenes import CELL, GRAPH, GUARDS, SOURCES, broken
@@ -48,6 +51,14 @@ def test_an_explanation_is_clean_html_with_a_picture_for_each_graph() -> None:
     html = explained().html
     assert len(read_html(html).pictures) == 2
     assert "could not be drawn" not in html_text(html)
+
+
+def test_a_graph_is_shown_in_its_printed_form() -> None:
+    graph = Graph()
+    graph.outputs = [graph.input("x", ArrayMeta.dense(np.dtype("f4"), (3,)))]
+    found = Explanation("f", graphs=[graph])
+    assert found.graphs == [graph]
+    assert "%x = input x  float32[3]\n    return %x" in found.text
 
 
 def test_the_explanation_of_nothing_still_says_what_was_found() -> None:

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 import pytest
 
+from jitmagic.errors import Span
+from jitmagic.graph import ArrayMeta, Graph, print_graph
 from jitmagic.report.drawing import Box
 from jitmagic.report.graphtext import read_graph
 from tests.report.scenes import GRAPH
+
+
+@dataclass(frozen=True)
+class Named:
+    """An operation of which only the name matters here."""
+
+    name: str
+    call: Callable[..., Any] = np.add
+    writes: tuple[int, ...] = ()
+    effects: bool = False
 
 
 def box(line: str) -> Box:
@@ -39,6 +56,25 @@ def test_every_line_is_a_box_and_every_operand_an_arrow() -> None:
 def test_the_kinds_of_lines(line: str, role: str, label: str, sub: str, group: str) -> None:
     found = box(line)
     assert (found.role, found.label, found.sub, found.group) == (role, label, sub, group)
+
+
+def test_what_the_printer_prints_is_read_back() -> None:
+    graph = Graph()
+    x = graph.input("x", ArrayMeta.dense(np.dtype("f8"), (2, 3)), Span("c", 1))
+    c = graph.constant(2.0, None)
+    made = graph.call(Named("multiply"), (x, c), {}, ArrayMeta.dense(np.dtype("f8"), (2, 3)), span=Span("c", 2))
+    total = graph.call(Named("sum"), (made,), {"axis": 0}, ArrayMeta.dense(np.dtype("f8"), (3,)))
+    graph.outputs = [total, x]
+    drawing = read_graph(print_graph(graph, {made: "k0", total: "extern"}))
+    assert drawing is not None
+    assert [(b.label, b.sub, b.role, b.group) for b in drawing.nodes] == [
+        ("x", "float64[2, 3]", "input", ""),
+        ("2.0", "", "constant", ""),
+        ("multiply", "float64[2, 3]", "op", "k0"),
+        ("sum", "float64[3]", "extern", ""),
+        ("return", "", "output", ""),
+    ]
+    assert len(drawing.edges) == 5
 
 
 def test_what_is_no_graph_gives_no_drawing() -> None:

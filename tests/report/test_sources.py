@@ -30,6 +30,13 @@ def test_source_that_is_not_given_comes_from_linecache(monkeypatch: pytest.Monke
     assert Sources().line(Span("<made>", 1)) == "a = 1"
 
 
+def test_a_name_alone_goes_with_the_lines_of_linecache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(linecache.cache, "<made>", (4, None, ["a = 1\n"], "<made>"))
+    sources = Sources({"<made>": "Cell In[9]"})
+    assert sources.place(Span("<made>", 1)) == "Cell In[9], line 1"
+    assert sources.line(Span("<made>", 1)) == "a = 1"
+
+
 @pytest.mark.parametrize("number", [0, -1, 99])
 def test_a_line_out_of_range_is_empty(number: int) -> None:
     assert Sources(SOURCES).line(Span(CELL, number)) == ""
