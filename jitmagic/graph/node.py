@@ -95,6 +95,8 @@ def map_nodes(value: Any, change: Callable[[Any], Any]) -> Any:
     """The same nesting with ``change`` applied to every leaf that is no container."""
     if type(value) in (tuple, list):
         return type(value)(map_nodes(item, change) for item in value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):  # a named tuple takes its fields one by one
+        return type(value)(*(map_nodes(item, change) for item in value))
     if isinstance(value, dict):
         return {key: map_nodes(item, change) for key, item in value.items()}
     if isinstance(value, slice):

@@ -49,6 +49,8 @@ def _expression(node: Node, sources: Mapping[Node, str]) -> str:
 
 def print_value(value: Any) -> str:
     """One operand as text; arrays show their dtype and shape, not their elements."""
+    if hasattr(value, "show"):  # a step of a view path prints itself
+        return str(value.show(print_value))
     if isinstance(value, tuple):
         inner = ", ".join(map(print_value, value))
         return f"({inner},)" if len(value) == 1 else f"({inner})"

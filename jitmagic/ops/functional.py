@@ -1,49 +1,191 @@
 """Pure counterparts of NumPy's writes; only ``jitmagic.aot`` makes them.
 
-``update(base, value, path)`` is ``base`` with the elements that ``path`` selects replaced by ``value`` (broadcast and
-cast as assignment does); ``base`` itself is unchanged.
+* ``update(base, value, path)``: ``base`` with the part that ``path`` leads to replaced by ``value``;
+* ``update_index(base, value, path, index)``: the same for ``part[index] = value`` with an advanced index;
+* ``pure_form(op)``: any other writing operation; it writes into copies and gives these;
+* ``window(base, offset, shape, strides)``: an input as a view of the one base it shares with other inputs;
+* ``copy_into(target, value)``: the only write, at the end of graphs that keep the mutation of their inputs (row A10).
+
+A copy keeps the order, the signs and the gaps of the strides of its original: NumPy's bits depend on them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
+from jitmagic.errors import InternalError
 from jitmagic.graph.meta import ArrayMeta
+from jitmagic.graph.node import Operation
+from jitmagic.ops.lowering import View
 from jitmagic.ops.record import Arguments, Inferred, Op
 from jitmagic.ops.registry import op
 
-__all__ = ["UPDATE", "ViewStep", "follow"]
+__all__ = ["COPY_INTO", "UPDATE", "UPDATE_INDEX", "WINDOW", "ViewStep", "copy_layout", "follow", "pure_form"]
+
+Array = np.ndarray[Any, Any]
+ALIGNMENT = 16  # bytes; what NumPy's allocator keeps, so that views with a wider dtype stay aligned
 
 
-@dataclass(frozen=True, slots=True)
-class ViewStep:
-    """One view operation on the way from a base to a part of it: ``op.call(array, *args, **kwargs)``."""
+class ViewStep(NamedTuple):
+    """One view operation on the way from a base to a part of it: ``op.call(array, *args, **kwargs)``.
 
-    op: Op
+    ``args`` are the other arguments; the array stands at ``position`` among them. If the operation gives a tuple of
+    views, ``item`` tells which one. Nodes and symbolic sizes may be nested in ``args`` and ``kwargs``.
+    """
+
+    op: Operation
     args: tuple[Any, ...] = ()
-    kwargs: dict[str, Any] = field(default_factory=dict)
+    kwargs: dict[str, Any] = {}  # noqa: RUF012 - an empty default that nobody changes
+    position: int = 0
+    item: int | None = None
+
+    def arguments(self, array: Any) -> tuple[Any, ...]:
+        """All positional arguments of the call."""
+        return (*self.args[: self.position], array, *self.args[self.position :])
+
+    def apply(self, array: Any) -> Any:
+        """The view of ``array``."""
+        view = self.op.call(*self.arguments(array), **self.kwargs)
+        return view if self.item is None else view[self.item]
+
+    def show(self, text: Callable[[Any], str]) -> str:
+        """As a printed graph shows it: ``.reshape(-1)``; ``text`` prints an argument."""
+        parts = [text(a) for a in self.args] + [f"{k}={text(v)}" for k, v in self.kwargs.items()]
+        return f".{self.op.name}({', '.join(parts)})" + ("" if self.item is None else f"[{self.item}]")
 
 
-def follow(base: np.ndarray[Any, Any], path: tuple[ViewStep, ...]) -> np.ndarray[Any, Any]:
+def follow(base: Array, path: tuple[ViewStep, ...]) -> Array:
     """The view of ``base`` that ``path`` leads to."""
     for step in path:
-        base = step.op.call(base, *step.args, **step.kwargs)
+        base = step.apply(base)
     return base
 
 
-def _update(base: np.ndarray[Any, Any], value: Any, path: tuple[ViewStep, ...]) -> np.ndarray[Any, Any]:
-    result = np.array(base, order="K", copy=True)
-    follow(result, path)[...] = value
-    return result
+def copy_layout(array: Array) -> Array:
+    """A copy that owns its data and whose strides have the order, signs and gaps of the original's."""
+    copy = np.empty_like(array, order="K", subok=False)
+    if not _same_layout(copy, array):
+        copy = _empty_with_gaps(array)
+    copy[...] = array
+    return copy
 
 
-def _update_meta(call: Arguments) -> Inferred:
-    base = call.args[0]
-    copy = np.empty_like(base.standin(), order="K")
-    return Inferred(ArrayMeta(base.dtype, base.shape, copy.strides))
+def _same_layout(a: Array, b: Array) -> bool:
+    return not a.size or all(s == t for n, s, t in zip(a.shape, a.strides, b.strides, strict=True) if n > 1)
 
 
-UPDATE = op("update", _update, meta=_update_meta)
+def _empty_with_gaps(like: Array) -> Array:
+    """An array whose axes lie in memory as those of ``like``, with smaller gaps where those were large."""
+    strides = list(like.strides)
+    dense = like.itemsize  # the stride that leaves no gap after the axes so far
+    for axis in sorted(range(like.ndim), key=lambda axis: (abs(like.strides[axis]), -axis)):
+        if like.shape[axis] == 1:
+            strides[axis] = dense
+            continue
+        actual = abs(like.strides[axis])
+        gap = (actual - dense) % ALIGNMENT or ALIGNMENT
+        step = actual if actual <= dense + gap else dense + gap
+        strides[axis] = -step if like.strides[axis] < 0 else step
+        dense = max(dense, step * like.shape[axis])
+    return _allocate(like.dtype, like.shape, tuple(strides))
+
+
+def _allocate(dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
+    low = sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if s < 0)
+    high = sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if s > 0) + dtype.itemsize
+    if dtype.hasobject:
+        pool = np.empty(-(-(high - low) // dtype.itemsize), dtype)
+        return as_strided(pool[-low // dtype.itemsize :], shape, strides)
+    return np.ndarray(shape, dtype, np.empty(high - low, np.uint8), -low, strides)
+
+
+def _updated(base: Array, path: tuple[ViewStep, ...], assign: Callable[[Array], None]) -> Array:
+    """A copy of ``base`` after ``assign`` was given its part.
+
+    If a backend laid ``base`` out in another way than the plain run has it, a ``reshape`` on the path may copy; then
+    the same steps on a table of positions tell where the elements of the part belong.
+    """
+    copy = copy_layout(base)
+    part = follow(copy, path)
+    assign(part)
+    if part.size and not np.may_share_memory(part, copy):
+        if part.dtype != copy.dtype:
+            raise InternalError(f"a part with dtype {part.dtype} of an array with dtype {copy.dtype} is not a view")
+        places = follow(np.arange(copy.size).reshape(copy.shape), path)
+        copy.flat[places.ravel()] = part.ravel()
+    return copy
+
+
+def _update(base: Array, value: Any, path: tuple[ViewStep, ...]) -> Array:
+    def assign(part: Array) -> None:
+        part[...] = value
+
+    return _updated(base, path, assign)
+
+
+def _update_index(base: Array, value: Any, path: tuple[ViewStep, ...], index: Any) -> Array:
+    def assign(part: Array) -> None:
+        part[index] = value
+
+    return _updated(base, path, assign)
+
+
+def _like_base(call: Arguments) -> Inferred:
+    return Inferred(replace(call.args[0], writeable=True))
+
+
+UPDATE = op("update", _update, meta=_like_base)
+UPDATE_INDEX = op("update_index", _update_index, meta=_like_base)
+
+
+def _window(base: Array, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
+    start = base[offset : offset + 1] if base.size else base
+    return as_strided(start, shape, tuple(s * base.itemsize for s in strides), writeable=base.flags.writeable)
+
+
+def _window_meta(call: Arguments) -> Inferred:
+    base, _, shape, strides = call.args
+    return Inferred(ArrayMeta(base.dtype, shape, tuple(s * base.dtype.itemsize for s in strides)), view_of=0)
+
+
+WINDOW = op("window", _window, meta=_window_meta, lower=View(), note="offset and strides count elements of the base")
+
+
+def _copy_into(target: Array, value: Array) -> None:
+    np.copyto(target, value, casting="no")
+
+
+def _no_result(call: Arguments) -> Inferred:
+    return Inferred(None)
+
+
+COPY_INTO = op("copy_into", _copy_into, meta=_no_result, writes=(0,))
+
+
+@cache
+def pure_form(row: Op) -> Op:
+    """The pure counterpart of ``row``: takes the same arguments, with ``into`` in place of ``out``.
+
+    It gives a tuple: the new value of each operand that ``row`` writes (positions first, then ``into``), then what
+    ``row`` returns. Operands are read as they were before the write.
+    """
+
+    def call(*args: Any, into: Any = None, **kwargs: Any) -> tuple[Any, ...]:
+        copies = {i: copy_layout(args[i]) for i in row.writes if i < len(args)}
+        outs = into if isinstance(into, tuple) else () if into is None else (into,)
+        fresh = tuple(copy_layout(o) if isinstance(o, np.ndarray) else o for o in outs)
+        if fresh:
+            kwargs["out"] = fresh if isinstance(into, tuple) else fresh[0]
+        result = row.call(*(copies.get(i, a) for i, a in enumerate(args)), **kwargs)
+        return (*copies.values(), *(f for f in fresh if isinstance(f, np.ndarray)), result)
+
+    def meta(_: Arguments) -> Inferred:
+        raise InternalError(f"the pure form of {row.name} is made with its descriptions")
+
+    return Op(f"{row.name}_into_copies", call, meta, effects=row.effects, warns=row.warns, note=row.note)

@@ -1,0 +1,175 @@
+"""Takes a captured graph and its aliases, gives a pure graph in which every write has become a new value.
+
+    %setitem = setitem(%x, 0:2, %y)            %update = update(%x, %y, (.getitem((0:2, ...)),))
+    %sum = sum(%v)          # %v = x.T    =>   %transpose_1 = transpose(%update);  %sum = sum(%transpose_1)
+
+Each storage has a *current* node. A write replaces it; views of it are made again when they are read next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from jitmagic.aot.aliases import Aliases
+from jitmagic.errors import InternalError, Unsupported
+from jitmagic.graph import ArrayMeta, Graph, Node, ShapeEnv, map_nodes
+from jitmagic.graph.graph import Binding
+from jitmagic.graph.shapes import SymInt
+from jitmagic.ops.functional import UPDATE, UPDATE_INDEX, ViewStep
+
+__all__ = ["PureBuilder", "WriteRule", "array_meta"]
+
+
+@dataclass(slots=True)
+class PureBuilder:
+    """The pure graph under construction, and where the captured graph's values stand in it.
+
+    ``current`` maps a storage to its newest value and ``version`` counts its writes; ``made`` maps a captured node
+    to its pure one and the version that this one shows; ``steps`` are the views' operations over pure nodes.
+    """
+
+    aliases: Aliases
+    pure: Graph
+    env: ShapeEnv
+    current: dict[Node, Node] = field(default_factory=dict)
+    version: dict[Node, int] = field(default_factory=dict)
+    made: dict[Node, tuple[int, Node]] = field(default_factory=dict)
+    steps: dict[Node, ViewStep] = field(default_factory=dict)
+
+    def build(self, captured: Graph, rules: Callable[[Node], WriteRule]) -> None:
+        """Translate every node but the inputs, which ``start`` has introduced."""
+        bindings: dict[Node, list[Binding]] = {}
+        for binding in captured.bindings:
+            bindings.setdefault(binding.node, []).append(binding)
+        for node in captured.nodes:
+            if node.kind == "call" and node.written():
+                rules(node)(self, node)
+            elif node.kind != "input":
+                _TRANSLATE[node.kind](self, node)
+            for binding in bindings.get(node, ()):
+                self.pure.bindings.append(Binding(binding.symbol, self.read(node), binding.axis))
+
+    def start(self, storage: Node, value: Node) -> None:
+        """``value`` is what ``storage`` holds at first."""
+        self.current[storage] = value
+        self.version[storage] = 0
+
+    def read(self, node: Node) -> Node:
+        """The pure node with the value that ``node``'s memory has now."""
+        node = self.aliases.canonical(node)
+        storage = self.aliases.storage(node)
+        if node is storage:
+            return self.current[node]
+        version, known = self.made.get(node, (-1, node))
+        if version == self.version[storage]:
+            return known
+        fresh = self._view(node)
+        self.made[node] = (self.version[storage], fresh)
+        return fresh
+
+    def operands(self, value: Any) -> Any:
+        """The same nesting with every captured node replaced by its present value."""
+        return map_nodes(value, lambda leaf: self.read(leaf) if isinstance(leaf, Node) else leaf)
+
+    def call(self, like: Node, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], meta: Any) -> Node:
+        """A call at the place in the source of the captured node ``like``."""
+        return self.pure.call(op, args, kwargs, meta, span=like.span, stack=like.stack)
+
+    def write(self, like: Node, target: Node, value: Any, more: tuple[ViewStep, ...] = ()) -> None:
+        """``target`` (followed by the steps ``more``) now holds ``value``."""
+        path = (*self.path(target), *more)
+        if not path and self._can_replace(target, value):
+            self._advance(target, value)
+        else:
+            base = self.read(self.aliases.storage(target))
+            self._advance(target, self.call(like, UPDATE, (base, value, path), {}, _written(base)))
+
+    def write_index(self, like: Node, target: Node, index: Any, value: Any) -> None:
+        """``target[index]``, with an advanced index, now holds ``value``."""
+        base = self.read(self.aliases.storage(target))
+        args = (base, value, self.path(target), index)
+        self._advance(target, self.call(like, UPDATE_INDEX, args, {}, _written(base)))
+
+    def path(self, node: Node) -> tuple[ViewStep, ...]:
+        """The views from the storage of ``node`` to it, over pure nodes."""
+        return tuple(self.steps[view] for view in self.aliases.chain(node))
+
+    def _view(self, node: Node) -> Node:
+        step, parent = self.steps[node], self.read(self.aliases.parents[node])
+        meta = node.meta if step.item is None else None
+        args = step.arguments(parent)
+        view = self.pure.call(step.op, args, step.kwargs, meta, view_of=parent, span=node.span, stack=node.stack)
+        return view if step.item is None else self.pure.item(view, step.item, array_meta(node))
+
+    def _can_replace(self, target: Node, value: Any) -> bool:
+        """Only a value made for this write, so that two storages never share one node."""
+        if not isinstance(value, Node) or value is not self.pure.nodes[-1] or value.kind == "input":
+            return False
+        old, new = array_meta(target), value.meta
+        return isinstance(new, ArrayMeta) and not new.scalar and same_description(old, new)
+
+    def _advance(self, target: Node, value: Node) -> None:
+        storage = self.aliases.storage(target)
+        if storage.kind == "constant":
+            raise Unsupported("written-constant", f"an array held by the code itself ({storage!r})", target.span)
+        self.current[storage] = value
+        self.version[storage] += 1
+
+
+WriteRule = Callable[[PureBuilder, Node], None]
+
+
+def array_meta(node: Node) -> ArrayMeta:
+    """The description of a node that denotes an array. Raises InternalError for others."""
+    if isinstance(node.meta, ArrayMeta):
+        return node.meta
+    if node.kind == "constant":
+        return ArrayMeta.of(node.value)
+    raise InternalError(f"{node!r} is used as an array but has the description {node.meta}")
+
+
+def same_description(a: ArrayMeta, b: ArrayMeta) -> bool:
+    """Equal dtype, shape in every call, and strides; decides nothing about symbolic sizes."""
+    keys = [tuple(n.key if isinstance(n, SymInt) else n for n in meta.shape) for meta in (a, b)]
+    return a.dtype == b.dtype and keys[0] == keys[1] and a.strides == b.strides
+
+
+def _written(base: Node) -> ArrayMeta:
+    return replace(array_meta(base), writeable=True)
+
+
+def _constant(builder: PureBuilder, node: Node) -> None:
+    builder.start(node, builder.pure.constant(node.value, node.meta, node.name))
+
+
+def _item(builder: PureBuilder, node: Node) -> None:
+    if builder.aliases.canonical(node) is not node:
+        return
+    if builder.aliases.is_view(node):
+        _remember_step(builder, node)
+    else:
+        assert node.meta is not None
+        builder.start(node, builder.pure.item(builder.read(node.args[0]), node.index, node.meta))
+
+
+def _call(builder: PureBuilder, node: Node) -> None:
+    if builder.aliases.is_view(node):
+        _remember_step(builder, node)
+    else:
+        args, kwargs = builder.operands(node.args), builder.operands(node.kwargs)
+        builder.start(node, builder.call(node, node.op, args, kwargs, node.meta))
+
+
+def _remember_step(builder: PureBuilder, node: Node) -> None:
+    """The other operands of a view are read once, when it is made."""
+    builder.steps[node] = builder.operands(builder.aliases.steps[node])
+    builder.read(node)
+
+
+_TRANSLATE: Mapping[str, Callable[[PureBuilder, Node], None]] = {
+    "constant": _constant,
+    "item": _item,
+    "call": _call,
+}

@@ -1,0 +1,124 @@
+"""Takes a captured graph and real arguments, gives a callable without gradients and its calling convention.
+
+The order of the wrappers (row A26): the tracer passes one object once; then overlapping arguments become one base;
+then the backend's program runs; then results are written back and outputs that are aliases are made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from jitmagic.aot.aliases import Aliases, find_aliases
+from jitmagic.aot.boxed import Program, as_boxed
+from jitmagic.aot.functionalise import PureBuilder
+from jitmagic.aot.liveness import donated_inputs
+from jitmagic.aot.overlap import AliasGroup, AliasGuard, analyse_overlap
+from jitmagic.aot.plan import InferencePlan
+from jitmagic.aot.planner import Planner
+from jitmagic.aot.simplify import simplify_pure
+from jitmagic.aot.wrapper import run_wrapped
+from jitmagic.aot.writes import write_rule
+from jitmagic.errors import InternalError
+from jitmagic.graph import ArrayMeta, Graph, Node, ShapeEnv, SymInt, verify
+from jitmagic.ops.functional import WINDOW, ViewStep
+
+__all__ = ["Backend", "CompiledGraph", "compile_inference", "make_pure"]
+
+Backend: TypeAlias = Callable[[Graph, Sequence[Any]], Callable[..., Sequence[Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledGraph:
+    """A captured graph made ready to run; valid for arguments for which ``plan.guard`` holds."""
+
+    captured: Graph
+    pure_graph: Graph
+    plan: InferencePlan
+    program: Program
+
+    def run(self, arguments: list[Any]) -> list[Any]:
+        """The captured graph's outputs, with its effects on the arguments. Empties ``arguments``.
+
+        If anything is raised, no argument was changed (with writes kept in the graph, that is the backend's promise).
+        """
+        if len(arguments) != len(self.captured.placeholders):
+            raise InternalError(
+                f"graph {self.captured.name!r} takes {len(self.captured.placeholders)} arguments, got {len(arguments)}"
+            )
+        return run_wrapped(self.plan, self.program, arguments)
+
+    __call__ = run
+
+
+def compile_inference(
+    graph: Graph, example_inputs: Sequence[Any], backend: Backend, *, keep_input_mutations: bool = False
+) -> CompiledGraph:
+    """``graph`` without gradients, run by ``backend(pure graph, its example inputs)``.
+
+    With ``keep_input_mutations`` (row A10) the pure graph ends in ``copy_into`` nodes for the inputs it writes.
+    Raises Unsupported where the arguments' aliasing or a write cannot be expressed; then run the function plainly.
+    """
+    pure, plan = make_pure(graph, example_inputs, keep_input_mutations=keep_input_mutations)
+    examples = [group.base(example_inputs) for group in plan.guard.groups]
+    examples += [example_inputs[i] for i in plan.direct]
+    return CompiledGraph(graph, pure, plan, as_boxed(backend(pure, examples)))
+
+
+def make_pure(
+    graph: Graph, example_inputs: Sequence[Any], *, keep_input_mutations: bool = False
+) -> tuple[Graph, InferencePlan]:
+    """The pure graph, simplified and verified, and the plan around it."""
+    verify(graph)
+    aliases = find_aliases(graph)
+    guard = _alias_guard(graph, aliases, example_inputs)
+    builder = PureBuilder(aliases.copy(), Graph(graph.name), _env(graph))
+    inputs = _start(builder, graph, guard.groups)
+    builder.build(graph, write_rule)
+    plan = Planner(graph, aliases, builder, inputs).plan(guard, keep_input_mutations)
+    pure = simplify_pure(builder.pure, kept_writes=bool(plan.kept))
+    return pure, replace(plan, donated=donated_inputs(pure, plan))
+
+
+def _alias_guard(graph: Graph, aliases: Aliases, example_inputs: Sequence[Any]) -> AliasGuard:
+    inputs = graph.inputs
+    written = [inputs.index(s) for s in aliases.written_storages(graph) if s.kind == "input"]
+    constants = [n.value for n in graph.nodes if n.kind == "constant" and isinstance(n.value, np.ndarray)]
+    return analyse_overlap(example_inputs, written, constants)
+
+
+def _env(graph: Graph) -> ShapeEnv:
+    """The environment of the graph's symbolic sizes, or a new one."""
+    shapes = [node.meta.shape for node in graph.nodes if isinstance(node.meta, ArrayMeta)]
+    return next((n.env for shape in shapes for n in shape if isinstance(n, SymInt)), None) or ShapeEnv()
+
+
+def _start(builder: PureBuilder, graph: Graph, groups: Sequence[AliasGroup]) -> dict[Node, int]:
+    """Introduce the pure graph's inputs: bases with their windows, then the other arguments, which are returned."""
+    merged: set[int] = set()
+    for number, group in enumerate(groups):
+        merged |= {w.input for w in group.windows}
+        _start_base(builder, graph, f"base{number}", group)
+    inputs: dict[Node, int] = {}
+    for position, placeholder in enumerate(graph.placeholders):
+        if position not in merged:
+            assert placeholder.node.meta is not None
+            pure = builder.pure.input(placeholder.source, placeholder.node.meta, placeholder.node.span)
+            builder.start(placeholder.node, pure)
+            inputs[pure] = position
+    return inputs
+
+
+def _start_base(builder: PureBuilder, graph: Graph, name: str, group: AliasGroup) -> None:
+    members = [graph.inputs[w.input] for w in group.windows]
+    dtype = next(m.meta.dtype for m in members if isinstance(m.meta, ArrayMeta))
+    meta = ArrayMeta(dtype, (group.length,), (dtype.itemsize,), writeable=False)
+    storage = Node(name, "input", meta)
+    builder.start(storage, builder.pure.input(name, meta))
+    for member, window in zip(members, group.windows, strict=True):
+        step = ViewStep(WINDOW, (window.offset, window.shape, window.strides))
+        builder.aliases.view(member, storage, step)
+        builder.steps[member] = step

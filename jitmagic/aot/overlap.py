@@ -1,0 +1,169 @@
+"""Takes real arguments and which of them are written, gives the memory relations that the compiled code relies on.
+
+Inputs that overlap with a written one are merged into one *synthetic base* (row A19); all others must stay apart. Both
+facts are guarded: ``AliasGuard``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+from numpy.lib.stride_tricks import as_strided
+
+from jitmagic.errors import Unsupported
+
+__all__ = ["AliasGroup", "AliasGuard", "Window", "analyse_overlap", "overlaps"]
+
+Array = np.ndarray[Any, Any]
+EXACT_WORK = 1000  # steps of the exact solver before two arrays count as overlapping; each takes well under 1 us
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Argument ``input`` as a part of the base; offset and strides count elements."""
+
+    input: int
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AliasGroup:
+    """Arguments that lie in one stretch of ``length`` elements and must lie in it in just this way."""
+
+    windows: tuple[Window, ...]
+    length: int
+
+    def base(self, arguments: Sequence[Any]) -> Array:
+        """The stretch as a one-dimensional read-only array."""
+        first = next(w for w in self.windows if w.offset + _reach_below(w) == 0)
+        array = arguments[first.input]
+        corner = array[tuple(slice(None, None, -1 if s < 0 else 1) for s in first.strides)]
+        return as_strided(corner, (self.length,), (array.itemsize,), writeable=False)
+
+    def holds(self, arguments: Sequence[Any]) -> bool:
+        arrays = [arguments[w.input] for w in self.windows]
+        itemsize = arrays[0].itemsize
+        origin = _address(arrays[0]) - self.windows[0].offset * itemsize
+        return all(
+            isinstance(a, np.ndarray)
+            and a.dtype == arrays[0].dtype
+            and a.shape == w.shape
+            and a.strides == tuple(s * itemsize for s in w.strides)
+            and _address(a) == origin + w.offset * itemsize
+            for a, w in zip(arrays, self.windows, strict=True)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AliasGuard:
+    """What must be true of the arguments' memory for the compiled code to be right (row A23).
+
+    * ``disjoint``: pairs of arguments that must not share memory;
+    * ``fixed``: an argument and an array held by the code that must not share memory;
+    * ``simple``: arguments in which no element lies on another (``as_strided`` can make such);
+    * ``groups``: arguments that must overlap in the same way as they did.
+    """
+
+    disjoint: tuple[tuple[int, int], ...] = ()
+    fixed: tuple[tuple[int, Array], ...] = ()
+    simple: tuple[int, ...] = ()
+    groups: tuple[AliasGroup, ...] = ()
+
+    def holds(self, arguments: Sequence[Any]) -> bool:
+        return (
+            not any(overlaps(arguments[i], arguments[j]) for i, j in self.disjoint)
+            and not any(overlaps(arguments[i], array) for i, array in self.fixed)
+            and all(is_simple(arguments[i]) for i in self.simple)
+            and all(group.holds(arguments) for group in self.groups)
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.disjoint or self.fixed or self.simple or self.groups)
+
+
+def analyse_overlap(arguments: Sequence[Any], written: Iterable[int], constants: Sequence[Array] = ()) -> AliasGuard:
+    """The relations among ``arguments`` when those at the positions ``written`` are changed.
+
+    Raises Unsupported("aliased-inputs") if they overlap in a way that one base cannot express.
+    """
+    changed = sorted(set(written))
+    arrays = [i for i, a in enumerate(arguments) if isinstance(a, np.ndarray)]
+    pairs = sorted({(min(i, j), max(i, j)) for i in changed for j in arrays if i != j})
+    touching = [(i, j) for i, j in pairs if overlaps(arguments[i], arguments[j])]
+    for i in changed:
+        if not is_simple(arguments[i]):
+            raise Unsupported("aliased-inputs", f"argument {i} is written and overlaps itself")
+        if any(overlaps(arguments[i], c) for c in constants):
+            raise Unsupported("aliased-inputs", f"argument {i} is written and shares memory with a constant")
+    return AliasGuard(
+        tuple(pair for pair in pairs if pair not in touching),
+        tuple((i, c) for i in changed for c in constants),
+        tuple(changed),
+        tuple(_group(arguments, members) for members in _components(touching)),
+    )
+
+
+def overlaps(a: Array, b: Array) -> bool:
+    """Whether the arrays share an element; True where that is too hard to tell."""
+    if not np.may_share_memory(a, b):
+        return False
+    try:
+        return np.shares_memory(a, b, max_work=EXACT_WORK)  # type: ignore[arg-type]  # any number of steps is allowed
+    except np.exceptions.TooHardError:
+        return True
+
+
+def is_simple(array: Array) -> bool:
+    """True if no two elements of ``array`` surely share memory: each axis steps over all faster ones."""
+    if not array.size:
+        return True
+    reach = array.itemsize
+    for stride, n in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
+        if stride < reach:
+            return False
+        reach += stride * (n - 1)
+    return True
+
+
+def _components(pairs: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """The connected sets of arguments, each in order."""
+    groups: list[set[int]] = []
+    for pair in pairs:
+        joined = [g for g in groups if g & set(pair)]
+        groups = [g for g in groups if g not in joined] + [set(pair).union(*joined)]
+    return sorted(sorted(g) for g in groups)
+
+
+def _group(arguments: Sequence[Any], members: list[int]) -> AliasGroup:
+    arrays = [arguments[i] for i in members]
+    dtype = arrays[0].dtype
+    if any(a.dtype != dtype for a in arrays) or dtype.hasobject:
+        raise Unsupported("aliased-inputs", f"arguments {_list(members)} share memory but differ in dtype")
+    low = min(int(byte_bounds(a)[0]) for a in arrays)
+    high = max(int(byte_bounds(a)[1]) for a in arrays)
+    numbers = [_address(a) - low for a in arrays] + [s for a in arrays for s in a.strides]
+    if any(number % dtype.itemsize for number in numbers):
+        raise Unsupported("aliased-inputs", f"arguments {_list(members)} share parts of elements")
+    windows = tuple(
+        Window(i, (_address(a) - low) // a.itemsize, a.shape, tuple(s // a.itemsize for s in a.strides))
+        for i, a in zip(members, arrays, strict=True)
+    )
+    return AliasGroup(windows, (high - low) // dtype.itemsize)
+
+
+def _reach_below(window: Window) -> int:
+    return sum((n - 1) * s for n, s in zip(window.shape, window.strides, strict=True) if s < 0)
+
+
+def _address(array: Array) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _list(members: Sequence[int]) -> str:
+    return " and ".join(map(str, members))
