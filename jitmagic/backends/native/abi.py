@@ -18,13 +18,17 @@ operand is:
 
 from __future__ import annotations
 
+import platform
 import re
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
+from functools import cache
+
+import llvmlite.binding as llvm
 
 from jitmagic.errors import InternalError
 
-__all__ = ["FloatFlag", "Operand", "Status", "block_words", "parse_form", "split_result"]
+__all__ = ["Address", "FloatFlag", "Operand", "Status", "block_words", "has_half", "parse_form", "split_result"]
 
 WORD_BYTES = 8
 MAX_DIMENSIONS = 64  # NPY_MAXDIMS of NumPy 2
@@ -55,6 +59,17 @@ class FloatFlag(IntFlag):
     OVER = 2
     UNDER = 4
     INVALID = 8
+
+
+class Address(int):
+    """A machine address that keeps its target alive: pass it on as it is, not as a plain int."""
+
+    target: object
+
+    def __new__(cls, value: int, target: object) -> Address:
+        self = super().__new__(cls, value)
+        self.target = target
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +114,14 @@ def _operand(match: re.Match[str], first: int) -> Operand:
     if ndim > MAX_DIMENSIONS:
         raise InternalError(f"launch form asks for {ndim} dimensions; NumPy has {MAX_DIMENSIONS}")
     return Operand("a", ndim, first, 1 + 2 * ndim)
+
+
+@cache
+def has_half() -> bool:
+    """Whether kernels on this CPU have ``load_float16`` and ``store_float16``."""
+    if platform.machine().lower() in {"aarch64", "arm64"}:
+        return True
+    return bool(llvm.get_host_cpu_features().get("f16c", False))
 
 
 def block_words(form: str) -> int:

@@ -9,34 +9,36 @@ from __future__ import annotations
 
 import hashlib
 import linecache
+import os
 import threading
 import time
 import weakref
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from jitmagic.backends.native.link import Linked, link
+from jitmagic.backends.native.abi import Address
+from jitmagic.backends.native.link import link
 from jitmagic.backends.native.store import Store, Stored, current_store
 from jitmagic.errors import InternalError
 
-__all__ = ["Kernel", "compile_kernel"]
+__all__ = ["Kernel", "compile_kernel", "load_kernel"]
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Kernel:
-    """A compiled kernel. ``address`` stays valid while this object lives: hold it across every
-    launch.
-    """
+    """A compiled kernel. Its code is freed with the last reference to ``address``."""
 
     name: str
-    address: int
+    address: Address
     source: str
     elapsed_ns: int  # from text to address
     cached: bool  # no compiler ran for it in this process
-    _code: Linked = field(repr=False)
 
 
 _live: weakref.WeakValueDictionary[str, Kernel] = weakref.WeakValueDictionary()
 _lock = threading.RLock()
+
+if hasattr(os, "register_at_fork"):  # nobody forks in the middle of a compile
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def compile_kernel(source: str, name: str, *, fastmath: bool = False, store: Store | None = None) -> Kernel:
@@ -55,6 +57,21 @@ def compile_kernel(source: str, name: str, *, fastmath: bool = False, store: Sto
         return known
 
 
+def load_kernel(source: str, name: str, *, fastmath: bool = False, store: Store | None = None) -> Kernel | None:
+    """As ``compile_kernel``, if that needs no compiler: None where the kernel is not at hand yet."""
+    start_ns = time.perf_counter_ns()
+    store = current_store() if store is None else store
+    key = store.key(source, name, fastmath)
+    with _lock:
+        known = _live.get(key)
+        if known is None:
+            code = _link_stored(store.get(key))
+            if code is None:
+                return None
+            known = _live[key] = _kernel(name, source, code, start_ns, cached=True)
+        return known
+
+
 def _load(store: Store, key: str, source: str, name: str, fastmath: bool, start_ns: int) -> Kernel:
     stored = store.get(key)
     code = _link_stored(stored)
@@ -63,10 +80,14 @@ def _load(store: Store, key: str, source: str, name: str, fastmath: bool, start_
         stored = _generate(source, name, fastmath)
         code = link(stored.object_code, stored.symbol)
         store.put(key, stored)
-    return Kernel(name, code.address, source, time.perf_counter_ns() - start_ns, cached, code)
+    return _kernel(name, source, code, start_ns, cached)
 
 
-def _link_stored(stored: Stored | None) -> Linked | None:
+def _kernel(name: str, source: str, code: Address, start_ns: int, cached: bool) -> Kernel:
+    return Kernel(name, code, source, time.perf_counter_ns() - start_ns, cached)
+
+
+def _link_stored(stored: Stored | None) -> Address | None:
     """A stored object that does not link (made by another linker, say) is rebuilt, not reported."""
     if stored is None:
         return None

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from jitmagic.backends.native.abi import Address
 from jitmagic.errors import InternalError
 
 __all__ = ["InnerLoop", "inner_loop"]
@@ -39,7 +40,7 @@ class _CallInfo(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class InnerLoop:
-    """A loop, ready to be called. Its addresses stay valid while this object lives.
+    """A loop, ready to be called. ``context`` keeps alive what the addresses point to.
 
     ``dtypes`` are those the loop works on, inputs then outputs: where they differ from what was
     asked for, the caller has to cast. A loop of a ufunc that is not NumPy's own may keep scratch
@@ -47,12 +48,11 @@ class InnerLoop:
     """
 
     function: int
-    context: int
+    context: Address
     auxdata: int
     requires_python: bool  # it touches objects: call it only with the GIL held
     no_float_errors: bool  # NumPy does not look at floating-point flags after it
     dtypes: tuple[np.dtype[Any], ...]
-    _capsule: object = field(repr=False)
 
 
 def inner_loop(
@@ -74,12 +74,11 @@ def inner_loop(
     info = _CallInfo.from_address(_capsule_address(capsule))
     return InnerLoop(
         function=info.strided_loop,
-        context=info.context,
+        context=Address(info.context, (capsule, ufunc)),
         auxdata=info.auxdata or 0,
         requires_python=bool(info.requires_python),
         no_float_errors=bool(info.no_float_errors),
         dtypes=tuple(resolved),
-        _capsule=capsule,
     )
 
 

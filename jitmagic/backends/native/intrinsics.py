@@ -20,6 +20,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from jitmagic.backends.native.abi import has_half
 from jitmagic.backends.native.flags import ALL_C_FLAGS, C_FLAGS
 
 __all__ = ["NAMESPACE"]
@@ -101,6 +102,31 @@ def _load_bool(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 for _name, _kind in MEMORY_TYPES.items():
     _define_memory(_name, _kind)
 define("load_bool", types.boolean, types.int64, types.int64)(_load_bool)
+
+
+HALF = ir.HalfType()
+
+
+def _define_half() -> None:
+    """float16 in memory, float32 in registers, as NumPy computes it.
+
+    Only where the CPU converts (exactly, to nearest even): elsewhere LLVM would call a library.
+    """
+
+    @define("load_float16", types.float32, types.int64, types.int64)
+    def load(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        value = builder.load(_pointer(builder, HALF, *args), align=1)
+        return builder.fpext(value, ir.FloatType())
+
+    @define("store_float16", types.void, types.int64, types.int64, types.float32)
+    def store(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        value = builder.fptrunc(args[2], HALF)
+        builder.store(value, _pointer(builder, HALF, args[0], args[1]), align=1)
+        return context.get_dummy_value()
+
+
+if has_half():
+    _define_half()
 
 
 def _define_argument(name: str, kind: Any) -> None:
@@ -186,12 +212,13 @@ _define_call("call_inner_loop", _I32, 5)  # (function, context, data, dims, stri
 # ---------------------------------------------------------------- floating-point flags
 
 
-def _libm_call(builder: Any, symbol: str, c_flags: Any) -> Any:
+def _external_call(builder: Any, symbol: str, result: Any, *args: Any) -> Any:
     module = builder.module
     function = module.globals.get(symbol)
     if function is None:
-        function = ir.Function(module, ir.FunctionType(_I32, [_I32]), symbol)
-    return builder.call(function, [c_flags])
+        function_type = ir.FunctionType(result, [value.type for value in args])
+        function = ir.Function(module, function_type, symbol)
+    return builder.call(function, args)
 
 
 @define("float_flags", types.int64)
@@ -199,7 +226,7 @@ def _float_flags(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     """The flags of this thread in NumPy's numbers. LLVM may move arithmetic across: call it around
     kernels.
     """
-    found = _libm_call(builder, "fetestexcept", _I32(ALL_C_FLAGS))
+    found = _external_call(builder, "fetestexcept", _I32, _I32(ALL_C_FLAGS))
     result = _I32(0)
     for flag, bit in C_FLAGS.items():
         is_set = builder.icmp_unsigned("!=", builder.and_(found, _I32(bit)), _I32(0))
@@ -210,13 +237,29 @@ def _float_flags(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 @define("clear_float_flags", types.void)
 def _clear_float_flags(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     """Clear only what is set: reading is much cheaper than clearing (NumPy does the same)."""
-    found = _libm_call(builder, "fetestexcept", _I32(ALL_C_FLAGS))
+    found = _external_call(builder, "fetestexcept", _I32, _I32(ALL_C_FLAGS))
     with builder.if_then(builder.icmp_unsigned("!=", found, _I32(0)), likely=False):
-        _libm_call(builder, "feclearexcept", _I32(ALL_C_FLAGS))
+        _external_call(builder, "feclearexcept", _I32, _I32(ALL_C_FLAGS))
     return context.get_dummy_value()
 
 
 # ---------------------------------------------------------------- CPython and pthreads
+
+
+@define("interrupted", types.boolean)
+def _interrupted(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """Whether Ctrl-C is waiting for this thread; it stays pending, for Python to raise.
+
+    Takes the GIL, for which it may wait: ask every 10 ms or so, and return Status.INTERRUPTED.
+    """
+    gil = _external_call(builder, "PyGILState_Ensure", _I32)
+    found = _external_call(builder, "PyOS_InterruptOccurred", _I32)  # takes it off
+    is_found = builder.icmp_unsigned("!=", found, _I32(0))
+    with builder.if_then(is_found, likely=False):
+        _external_call(builder, "PyErr_SetInterrupt", ir.VoidType())
+    _external_call(builder, "PyGILState_Release", ir.VoidType(), gil)
+    return is_found
+
 
 # CPython: objects are words, results are checked by the caller
 _EXTERNALS: dict[str, tuple[Any, ...]] = {
@@ -226,6 +269,7 @@ _EXTERNALS: dict[str, tuple[Any, ...]] = {
     "PyFloat_AsDouble": (types.float64, types.int64),
     "PyComplex_RealAsDouble": (types.float64, types.int64),
     "PyComplex_ImagAsDouble": (types.float64, types.int64),
+    "PyErr_Clear": (types.void,),
     "PyErr_Occurred": (types.int64,),
     "PyErr_SetObject": (types.void, types.int64, types.int64),
     "PyEval_SaveThread": (types.int64,),

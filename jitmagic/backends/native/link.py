@@ -1,22 +1,24 @@
 """Takes object code, gives the address of a function in it; unloads it when nobody holds it any
 more.
 
-Links with LLVM's ORC linker. Only the symbols below can be resolved, whatever else the process
+Links with LLVM's ORC linker. Only the symbols below are resolved, whatever else the process
 exports: an object that asks for another one is refused with an error (MCJIT would end the process).
 """
 
 from __future__ import annotations
 
+import ctypes
 import itertools
-import threading
+import struct
 from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
 
+from jitmagic.backends.native.abi import Address
 from jitmagic.errors import InternalError
 
-__all__ = ["ALLOWED_SYMBOLS", "Linked", "link"]
+__all__ = ["ALLOWED_SYMBOLS", "link"]
 
 _LIBM = """
     acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1
@@ -33,14 +35,19 @@ _PTHREAD = [
 _CPYTHON = [
     "PyComplex_ImagAsDouble",
     "PyComplex_RealAsDouble",
+    "PyErr_Clear",
     "PyErr_Occurred",
+    "PyErr_SetInterrupt",
     "PyErr_SetObject",
     "PyEval_RestoreThread",
     "PyEval_SaveThread",
     "PyFloat_AsDouble",
+    "PyGILState_Ensure",
+    "PyGILState_Release",
     "PyLong_AsLongLong",
     "PyLong_AsUnsignedLongLongMask",
     "PyLong_FromLongLong",
+    "PyOS_InterruptOccurred",
     "PyObject_CallNoArgs",
     "PyType_IsSubtype",
     "Py_DecRef",
@@ -48,17 +55,6 @@ _CPYTHON = [
 ALLOWED_SYMBOLS = frozenset([*_LIBM, *(f"{name}f" for name in _LIBM), *_LIBC, *_PTHREAD, *_CPYTHON])
 
 _serial = itertools.count()
-_lock = threading.Lock()
-
-
-class Linked:
-    """Code in memory. ``address`` is valid as long as this object lives."""
-
-    __slots__ = ("_tracker", "address")
-
-    def __init__(self, tracker: Any, address: int) -> None:
-        self._tracker = tracker
-        self.address = address
 
 
 @cache
@@ -67,7 +63,11 @@ def _linker() -> Any:
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
     machine = target.create_target_machine(reloc="pic", codemodel="default")
-    return llvm.create_lljit_compiler(machine, suppress_errors=True)
+    linker = llvm.create_lljit_compiler(machine, suppress_errors=True)
+    # Never disposed, not even at interpreter exit: a daemon thread may be inside a kernel until the
+    # process ends.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(linker))
+    return linker
 
 
 @cache
@@ -77,17 +77,55 @@ def _known_symbols() -> dict[str, int]:
     return {name: address for name, address in found if address}
 
 
-def link(object_code: bytes, symbol: str) -> Linked:
+_SECTION = struct.Struct("<IIQQQQIIQQ")  # Elf64_Shdr
+_SYMBOL = struct.Struct("<IBBHQQ")  # Elf64_Sym
+_SYMBOL_TABLE = 2  # SHT_SYMTAB
+
+
+def undefined_symbols(object_code: bytes) -> set[str]:
+    """The names that a little-endian ELF object needs from elsewhere; for other formats the linker alone decides.
+
+    Layouts: System V ABI, chapter 4. Raises InternalError for a damaged object.
+    """
+    if object_code[:6] != b"\x7fELF\x02\x01":
+        return set()
+    try:
+        return _undefined(object_code) - {"", "_GLOBAL_OFFSET_TABLE_"}
+    except (struct.error, IndexError, ValueError) as error:
+        raise InternalError(f"object code is damaged: {error}") from error
+
+
+def _undefined(object_code: bytes) -> set[str]:
+    (table_at,) = struct.unpack_from("<Q", object_code, 0x28)
+    _, count = struct.unpack_from("<HH", object_code, 0x3A)
+    sections = [_SECTION.unpack_from(object_code, table_at + k * _SECTION.size) for k in range(count)]
+    found = set()
+    for _, kind, _, _, start, size, link_to, *_ in sections:
+        if kind == _SYMBOL_TABLE:
+            names_at = sections[link_to][4]
+            for name_at, _, _, section, _, _ in _SYMBOL.iter_unpack(object_code[start : start + size]):
+                if section == 0:
+                    begin = names_at + name_at
+                    found.add(object_code[begin : object_code.index(b"\0", begin)].decode())
+    return found
+
+
+def link(object_code: bytes, symbol: str) -> Address:
     """Load ``object_code`` and look up ``symbol``.
 
     Raises InternalError if the object needs a symbol that is not allowed, or lacks ``symbol``.
     """
-    with _lock:
-        builder = llvm.JITLibraryBuilder().add_object_img(object_code).export_symbol(symbol)
-        for name, address in _known_symbols().items():
-            builder.import_symbol(name, address)
-        try:
-            tracker = builder.link(_linker(), f"jitmagic.{next(_serial)}")
-        except RuntimeError as error:
-            raise InternalError(f"object code of {symbol} cannot be linked: {error}") from error
-    return Linked(tracker, tracker[symbol])
+    foreign = sorted(undefined_symbols(object_code) - ALLOWED_SYMBOLS)
+    if foreign:
+        raise InternalError(
+            f"object code of {symbol} cannot be linked: it needs {', '.join(foreign)}, and kernels may only call "
+            "what ALLOWED_SYMBOLS lists; write the loop in the kernel text instead"
+        )
+    builder = llvm.JITLibraryBuilder().add_object_img(object_code).export_symbol(symbol)
+    for name, address in _known_symbols().items():
+        builder.import_symbol(name, address)
+    try:
+        tracker = builder.link(_linker(), f"jitmagic.{next(_serial)}")
+    except RuntimeError as error:
+        raise InternalError(f"object code of {symbol} cannot be linked: {error}") from error
+    return Address(tracker[symbol], tracker)

@@ -14,6 +14,7 @@ import os
 import platform
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -29,6 +30,8 @@ __all__ = ["Store", "Stored", "current_store"]
 
 _FORMAT = b"jitmagic kernel 1\n"
 _DIGEST_BYTES = hashlib.sha256().digest_size
+_NEW = ".new-"
+_ABANDONED_AFTER_NS = 3_600_000_000_000  # an hour: whoever was writing this is gone
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _KEEP_SHARE = 0.75  # a full store is emptied to this share of its limit, so that not every kernel scans it
 
@@ -144,10 +147,13 @@ class Store:
 
     def _entries(self) -> Iterator[tuple[int, int, str]]:
         """Time of last use in ns, size in bytes and path of each file."""
+        abandoned_ns = time.time_ns() - _ABANDONED_AFTER_NS
         with os.scandir(self.directory) as files:
             for file in files:
                 with contextlib.suppress(OSError):  # dropped by another process meanwhile
                     status = file.stat(follow_symlinks=False)
+                    if file.name.startswith(_NEW) and status.st_mtime_ns > abandoned_ns:
+                        continue  # being written
                     yield status.st_mtime_ns, status.st_size, file.path
 
 
@@ -178,7 +184,7 @@ def _read_own_file(path: Path) -> bytes:
 
 
 def _write_atomically(path: Path, content: bytes) -> None:
-    descriptor, temporary = tempfile.mkstemp(prefix=".new-", dir=path.parent)  # mode 0600
+    descriptor, temporary = tempfile.mkstemp(prefix=_NEW, dir=path.parent)  # mode 0600
     try:
         with open(descriptor, "wb") as file:
             file.write(content)
