@@ -39,7 +39,7 @@ def ufunc_arguments(
 
 def ufunc_rule(call: Arguments) -> Inferred:
     """The rule of every elementwise ufunc."""
-    ufunc: np.ufunc = call.op.call  # type: ignore[assignment]
+    ufunc: np.ufunc = call.op.call  # type: ignore[assignment]  # these rows hold ufuncs only
     if len(call.args) != ufunc.nin:
         refuse(call)
     outs = _outs(ufunc, call.kwargs.get("out"))
@@ -162,6 +162,7 @@ def loop_dtypes(call: Arguments) -> tuple[np.dtype[Any], ...]:
     kinds = [m.dtype if isinstance(m, ArrayMeta) else weak.get(m.type, m.type) for m in map(describe, call.args) if m]
     if not any(isinstance(k, np.dtype) for k in kinds):
         kinds = [array_meta(a).dtype for a in call.args]
+    # these rows hold ufuncs only
     outs = [m.dtype if m else None for m in _outs(call.op.call, call.kwargs.get("out"))]  # type: ignore[arg-type]
     options: Mapping[str, Any] = {k: v for k, v in call.kwargs.items() if k in ("casting", "signature")}
     if call.kwargs.get("dtype") is not None:
