@@ -167,4 +167,4 @@ def loop_dtypes(call: Arguments) -> tuple[np.dtype[Any], ...]:
     options: Mapping[str, Any] = {k: v for k, v in call.kwargs.items() if k in ("casting", "signature")}
     if call.kwargs.get("dtype") is not None:
         options = {**options, "signature": (None,) * len(kinds) + (np.dtype(call.kwargs["dtype"]),) * len(outs)}
-    return call.op.call.resolve_dtypes((*kinds, *outs), **options)  # type: ignore[no-any-return, attr-defined]
+    return call.op.call.resolve_dtypes((*kinds, *outs), **options)  # type: ignore[no-any-return, attr-defined]  # ufuncs have it since NumPy 1.25
