@@ -1,10 +1,10 @@
-"""The native kernel runtime: takes the text of loops and operands, gives machine code that runs on
-them.
+"""The native kernel runtime: takes the text of loops and operands, gives machine code that runs on them.
 
 It knows nothing of graphs. Kernel text is Python over the names of ``intrinsics.NAMESPACE``.
 """
 
 from jitmagic.backends.native.abi import (
+    Address,
     FloatFlag,
     Status,
     block_words,
@@ -19,6 +19,7 @@ from jitmagic.backends.native.launch import prepare as prepare_launch
 from jitmagic.backends.native.store import Store, current_store
 
 __all__ = [
+    "Address",
     "FloatFlag",
     "InnerLoop",
     "Kernel",

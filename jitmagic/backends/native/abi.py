@@ -23,6 +23,7 @@ import re
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from functools import cache
+from typing import NoReturn
 
 import llvmlite.binding as llvm
 
@@ -70,6 +71,9 @@ class Address(int):
         self = super().__new__(cls, value)
         self.target = target
         return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"the address {int(self):#x} means nothing to another process; send the kernel's text")
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,15 +115,17 @@ def link(object_code: bytes, symbol: str) -> Address:
 
     Raises InternalError if the object needs a symbol that is not allowed, or lacks ``symbol``.
     """
-    foreign = sorted(undefined_symbols(object_code) - ALLOWED_SYMBOLS)
+    needed = undefined_symbols(object_code)
+    foreign = sorted(needed - ALLOWED_SYMBOLS)
     if foreign:
         raise InternalError(
             f"object code of {symbol} cannot be linked: it needs {', '.join(foreign)}, and kernels may only call "
             "what ALLOWED_SYMBOLS lists; write the loop in the kernel text instead"
         )
     builder = llvm.JITLibraryBuilder().add_object_img(object_code).export_symbol(symbol)
-    for name, address in _known_symbols().items():
-        builder.import_symbol(name, address)
+    known = _known_symbols()
+    for name in sorted(needed & known.keys()):  # each costs memory that is not given back
+        builder.import_symbol(name, known[name])
     try:
         tracker = builder.link(_linker(), f"jitmagic.{next(_serial)}")
     except RuntimeError as error:

@@ -156,6 +156,7 @@ for _ in range(5):
         assert workers() == 0
         go(); go()
         assert workers() == 2
+        assert compile_kernel(TEXT.replace("+ 1", "+ 2"), "kernel").address
         assert (out == 3).all()
         sys.exit(0)
     assert os.waitpid(child, 0)[1] == 0
