@@ -11,6 +11,7 @@ Every message says what happened, where, why, and what to try.
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 
 __all__ = ["FullGraphError", "InternalError", "JitMagicError", "Span", "Unsupported", "UserError"]
@@ -57,3 +58,5 @@ class Unsupported(JitMagicError):
         self.code = code
         self.detail = detail
         self.span = span
+        self.statement: ast.stmt | None = None  # what has to run as plain Python instead
+        self.test: ast.stmt | None = None  # the ``if`` whose test it was

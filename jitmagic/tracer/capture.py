@@ -80,6 +80,7 @@ class Capture:
     and ``graph`` (a callable that takes one list of arguments and gives the list of outputs). It loads the graph's
     inputs from their sources, runs the graph, replays the side effects in order, and returns the result, or a
     ``Tail`` if there was a break. ``constants`` are the objects behind ``K0``, ``K1``, ...
+    ``continues`` is true if there was a break: the program may return a ``Tail``.
     ``plain_reason`` is set if this call is to run as plain Python (then ``graph`` is not run).
     """
 
@@ -91,6 +92,6 @@ class Capture:
     breaks: list[Break] = field(default_factory=list)
     effects: list[EffectRecord] = field(default_factory=list)
     frozen: list[str] = field(default_factory=list)
-    resume: Resume | None = None
+    continues: bool = False
     plain_reason: str = ""
     plain_hint: str = ""

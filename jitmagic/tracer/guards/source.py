@@ -1,6 +1,6 @@
 """Where a value came from, as a path that can be printed for people and evaluated again at the next call.
 
-``code`` is Python over the names that every check and every program has: the frame's parameters by name, ``G`` (the
+``code`` is Python over the names that every check and every program has: the frame's parameters as ``arg_<name>``, ``G`` (the
 function's globals), ``B`` (builtins), ``C`` (its closure cells) and ``K0``, ``K1``, ... (constants of the entry). It
 runs no user code: attributes are read where the trace found them. ``text`` is what a person would write.
 """
@@ -70,7 +70,7 @@ class LocalSource(Source):
         return self.name
 
     def code(self, base: str) -> str:
-        return self.name
+        return f"arg_{self.name}"  # a parameter may be called G or K0 as well
 
 
 @dataclass(frozen=True, slots=True)

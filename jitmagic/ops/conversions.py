@@ -1,0 +1,32 @@
+"""From a one-element array to a Python number (``x.item()``, ``float(x)``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jitmagic.graph.meta import PyMeta
+from jitmagic.ops.record import Arguments, Inferred, Op
+from jitmagic.ops.registry import op
+
+__all__ = ["TO_PYTHON"]
+
+
+def _to_float(array: Any) -> float:
+    return float(array.item())
+
+
+def _to_complex(array: Any) -> complex:
+    return complex(array.item())
+
+
+def _meta(kind: type) -> Any:
+    def rule(call: Arguments) -> Inferred:
+        return Inferred(PyMeta(kind))
+
+    return rule
+
+
+TO_PYTHON: dict[str, Op] = {
+    "f": op("to_float", _to_float, meta=_meta(float)),
+    "c": op("to_complex", _to_complex, meta=_meta(complex)),
+}

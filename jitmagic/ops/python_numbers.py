@@ -1,0 +1,100 @@
+"""Arithmetic on Python numbers that are known only at run time: the meaning is Python's own operator."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from jitmagic.graph.meta import PyMeta
+from jitmagic.graph.shapes import SymInt
+from jitmagic.ops.record import Arguments, Inferred, Op
+from jitmagic.ops.registry import op
+
+__all__ = ["NUMBER_FUNCTIONS", "NUMBER_OPS", "NumberOp", "number_type"]
+
+_RANK = (bool, int, float, complex)
+
+
+def number_type(value: Any) -> type:
+    """The Python class of an operand: a number, a description or a symbolic int."""
+    if isinstance(value, PyMeta):
+        return value.type
+    return int if isinstance(value, SymInt) else type(value)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberOp:
+    """A Python operator on Python numbers and the class of its result."""
+
+    op: Op
+    result: Callable[..., type]
+
+    @staticmethod
+    def meta(kind: type) -> PyMeta:
+        return PyMeta(kind)
+
+
+def _widest(*kinds: type) -> type:
+    widest = max(kinds, key=_RANK.index)
+    return int if widest is bool else widest
+
+
+def _quotient(*kinds: type) -> type:
+    return complex if complex in kinds else float
+
+
+def _row(name: str, function: Callable[..., Any], result: Callable[..., type]) -> NumberOp:
+    def meta(call: Arguments) -> Inferred:
+        return Inferred(PyMeta(result(*(number_type(a) for a in call.args))))
+
+    return NumberOp(op(f"py_{name}", _own(function), meta=meta), result)
+
+
+def _own(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A callable of its own, so that the row does not claim ``operator.add`` and ``math.sqrt`` for itself."""
+
+    def call(*args: Any) -> Any:
+        return function(*args)
+
+    call.__name__ = getattr(function, "__name__", "call")
+    return call
+
+
+def _bool(*kinds: type) -> type:
+    return bool
+
+
+def _float(*kinds: type) -> type:
+    return float
+
+
+NUMBER_OPS: dict[str, NumberOp] = {
+    name: _row(name, getattr(operator, name), result)
+    for name, result in {
+        "add": _widest,
+        "sub": _widest,
+        "mul": _widest,
+        "truediv": _quotient,
+        "floordiv": _widest,
+        "mod": _widest,
+        "neg": _widest,
+        "pos": _widest,
+        "lt": _bool,
+        "le": _bool,
+        "gt": _bool,
+        "ge": _bool,
+        "eq": _bool,
+        "ne": _bool,
+    }.items()
+}
+
+_MATH = (
+    "sqrt exp expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh "
+    "hypot pow fabs copysign fmod erf erfc gamma lgamma degrees radians cbrt exp2"
+).split()
+NUMBER_FUNCTIONS: dict[Any, NumberOp] = {
+    getattr(math, name): _row(f"math_{name}", getattr(math, name), _float) for name in _MATH
+}

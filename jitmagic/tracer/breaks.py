@@ -1,0 +1,71 @@
+"""The catalogue of break reasons: one row each, shared by cards, messages, docs and tests.
+
+``text`` says what stopped the capture, in words for a person who does not know how the compiler works; ``hint``
+says what avoids it. ``{detail}`` is filled in at the place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jitmagic.errors import InternalError, Unsupported
+
+__all__ = ["CATALOGUE", "Reason", "describe"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One row of the catalogue."""
+
+    code: str
+    text: str
+    hint: str
+
+
+def _rows(*rows: tuple[str, str, str]) -> dict[str, Reason]:
+    table = {code: Reason(code, text, hint) for code, text, hint in rows}
+    if len(table) != len(rows):
+        raise InternalError("a break code stands twice in the catalogue")
+    return table
+
+
+CATALOGUE = _rows(
+    ("call", "the call of {detail} cannot be looked into", "call it before or after the array work, or leave it: it runs as plain Python"),
+    ("callee-break", "{detail} contains something that cannot be captured, so it is compiled on its own", "see the card of that function"),
+    ("data-branch", "which way {detail} goes depends on the contents of an array", "use np.where, or compute both ways and choose"),
+    ("data-size", "a decision depends on a size that only the data tell: {detail}", "decide after the function returns"),
+    ("data-number", "{detail} needs the number inside an array now", "keep it as an array (x.sum() instead of float(x.sum())) where you can"),
+    ("statement", "{detail} runs as plain Python", "move it out of the function if the function is hot"),
+    ("loop", "the loop over {detail} runs as plain Python, its body is compiled on its own", "loop over a range, a list, a tuple or a dict that is known when the function is called"),
+    ("long-loop", "the loop over {detail} has too many rounds to write out one by one; it runs as plain Python", "use array operations in place of the loop"),
+    ("block", "a graph break inside this {detail} block; the block runs as plain Python, its body is compiled on its own", "see the reason given for the line inside"),
+    ("attribute", "attribute {detail} cannot be read at compile time", "read it before the function and pass the value as an argument"),
+    ("store", "{detail} is an assignment that must run as plain Python", "assign after the function returns"),
+    ("operator", "the operator {detail} is not known for these values", "convert the values to arrays or plain numbers first"),
+    ("subscript", "indexing {detail} is not known for these values", "index an array, list, tuple or dict"),
+    ("iterate", "looping over {detail} is not known at compile time", "turn it into a list first"),
+    ("extern-unknown", "nothing is known about the result of {detail}", "it runs as plain Python; nothing to do"),
+    ("array-subclass", "{detail} is a subclass of ndarray with rules of its own", "pass a plain array: np.asarray(x)"),
+    ("dtype", "arrays of dtype {detail} are left to NumPy", "convert to a number dtype where you can"),
+    ("shape-assignment", "{detail} changes the description of an array in place", "use reshape or view, which make a new array"),
+    ("aliased-inputs", "{detail} share memory in a way that cannot be expressed", "pass copies, or arrays that do not overlap"),
+    ("no-source", "there is no source text for {detail}", "define it in a cell or a file"),
+    ("edited-source", "the source of {detail} was changed after it was loaded", "reload the module"),
+    ("generator", "{detail} is a generator or coroutine", "return a list or an array"),
+    ("self-containing", "{detail} contains itself", "break the cycle"),
+    ("user-break", "jitmagic.graph_break() was called here", "remove the call"),
+    ("disabled", "{detail} is marked with jitmagic.disable", "remove the mark to have it compiled"),
+    ("depth", "calls are nested more than {detail} deep", "write the recursion as a loop"),
+    ("random", "{detail} draws random numbers", "it runs as plain Python, with NumPy's stream"),
+    ("raises", "this call raises {detail}", "nothing to do: the error is shown as plain Python shows it"),
+    ("too-many-breaks", "there were more than {detail} graph breaks in one function", "split the function"),
+    ("internal", "jitmagic met a fault of its own ({detail}); the call ran as plain Python", "please report it"),
+)
+
+
+def describe(error: Unsupported) -> Reason:
+    """The row for a break with its detail filled in."""
+    row = CATALOGUE.get(error.code)
+    if row is None:
+        raise InternalError(f"break code {error.code!r} is not in the catalogue")
+    return Reason(row.code, row.text.format(detail=error.detail or "this"), row.hint)

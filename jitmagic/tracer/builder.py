@@ -1,0 +1,509 @@
+"""VariableBuilder: a real value and its source become a tracker, with the guards that the trace will rely on.
+
+Dispatch is by exact class, then by a short ordered list of tests; an instance of a subclass of ``list`` or ``int`` is
+never treated as its base (row B08).
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import enum
+import functools
+import types
+from collections.abc import Callable, Mapping
+from types import CellType, FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitmagic.config import current
+from jitmagic.errors import InternalError
+from jitmagic.graph.meta import ArrayMeta, PyMeta
+from jitmagic.tracer import marks
+from jitmagic.tracer.effects import GlobalEffect
+from jitmagic.tracer.guards import (
+    AttributeSource,
+    CellSource,
+    DictSource,
+    GlobalSource,
+    ItemSource,
+    Source,
+)
+from jitmagic.tracer.guards import kinds as guard
+from jitmagic.tracer.guards.guard import Guard
+from jitmagic.tracer.variables.array import ArrayTracker
+from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker, ModuleTracker, NumpyFunction
+from jitmagic.tracer.variables.constant import LITERALS, Constant
+from jitmagic.tracer.variables.functions import BoundMethod, Cell, FunctionTracker, PartialTracker
+from jitmagic.tracer.variables.lazy import Lazy
+from jitmagic.tracer.variables.mappings import DictTracker, SetTracker
+from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
+from jitmagic.tracer.variables.objects import MISSING, ObjectTracker, OpaqueTracker
+from jitmagic.tracer.variables.sequences import (
+    ListTracker,
+    NamedTupleTracker,
+    RangeTracker,
+    SliceTracker,
+    TupleTracker,
+)
+
+if TYPE_CHECKING:
+    from jitmagic.tracer.evaluator import Evaluator
+    from jitmagic.tracer.output import OutputGraph
+
+__all__ = ["Builder", "plain_function"]
+
+KERNEL_KINDS = "biufc"  # dtype kinds whose arrays can be inputs of a graph
+INT64 = (-(2**63), 2**63 - 1)
+
+
+def plain_function(value: Any) -> FunctionType | None:
+    """The user's function behind a compiled one; None for anything else."""
+    handle = value.__dict__.get("jit") if type(value) is FunctionType else None
+    plain = getattr(handle, "plain", None)
+    return plain if type(plain) is FunctionType else None
+
+
+class Builder:
+    """Wraps values for one trace."""
+
+    def __init__(self, output: OutputGraph) -> None:
+        self.output = output
+        self.closures: dict[int, Cell] = {}
+        self.pending_globals: dict[tuple[str, str], VariableTracker | None] = {}
+
+    # -- entry points
+    def lazy(self, value: Any, source: Source) -> Lazy:
+        return Lazy(value, source, lambda v, s: self.wrap(None, v, s))
+
+    def wrap(self, tx: Evaluator | None, value: Any, source: Source | None) -> VariableTracker:
+        """The tracker of ``value`` read from ``source``; None means: held by the entry, never changing."""
+        if source is None:
+            return self.constant_object(tx, value)
+        make = _BY_TYPE.get(type(value))
+        if make is not None:
+            return make(self, value, source)
+        for applies, make in _BY_TEST:
+            if applies(value):
+                return make(self, value, source)
+        return self._object(value, source)
+
+    def constant_object(self, tx: Evaluator | None, value: Any) -> VariableTracker:
+        """The tracker of an object that the entry itself holds (a class's method, an imported module)."""
+        if type(value) in LITERALS or isinstance(value, np.dtype):
+            return Constant(value)
+        return self.wrap(tx, value, self.output.constant_source(value, getattr(value, "__name__", "")))
+
+    def class_entry(self, tx: Evaluator, cls: type, name: str, entry: Any) -> VariableTracker:
+        """What the dict of a class of ``cls``'s MRO holds under ``name``; the caller has guarded the lookup."""
+        if type(entry) in LITERALS:
+            return Constant(entry)
+        owner = next(base for base in cls.__mro__ if name in base.__dict__)
+        held = self.output.constant_source(owner, owner.__name__)
+        return self.wrap(tx, entry, DictSource(held, name))
+
+    # -- names
+    def global_name(self, tx: Evaluator, name: str) -> VariableTracker:
+        """A global or builtin; the absence of a global that would hide a builtin is guarded (B46)."""
+        pending = self.pending_globals.get((tx.namespace, name), MISSING)
+        if isinstance(pending, VariableTracker):
+            return tx.realize(pending)
+        if pending is MISSING and name in tx.globals:
+            return self.wrap(tx, tx.globals[name], GlobalSource(name, tx.namespace))
+        found = vars(builtins).get(name, MISSING)
+        if found is MISSING:
+            raise python_error(NameError, f"name {name!r} is not defined")
+        source = GlobalSource(name, "B")
+        self.output.guards.add(_not_hidden(source, name, tx.namespace))
+        return self.wrap(tx, found, source)
+
+    def store_global(self, tx: Evaluator, name: str, value: VariableTracker | None) -> None:
+        self.pending_globals[tx.namespace, name] = value
+        self.output.add_effect(GlobalEffect(tx.namespace, name, value, span=tx.span))
+
+    def namespace(self, globals_: dict[str, Any]) -> str:
+        """The generated program's name for another module's globals."""
+        return self.output.constant_source(globals_).code("")
+
+    # -- functions
+    def defaults_of(
+        self, tx: Evaluator, tracker: FunctionTracker
+    ) -> tuple[list[VariableTracker], dict[str, VariableTracker]]:
+        """Defaults read through their own sources, so that a new default is noticed (B45)."""
+        function = tracker.function
+        source = tracker.source or self.output.constant_source(function)
+        defaults = function.__defaults__ or ()
+        kwdefaults = function.__kwdefaults__ or {}
+        if tracker.source is not None:
+            self.output.guards.add(guard.defaults_guard(source, len(defaults), tuple(kwdefaults)))
+        positional = AttributeSource(source, "__defaults__")
+        named = AttributeSource(source, "__kwdefaults__")
+        return (
+            [self.lazy(v, ItemSource(positional, i)) for i, v in enumerate(defaults)],
+            {k: self.lazy(v, ItemSource(named, k)) for k, v in kwdefaults.items()},
+        )
+
+    def closure_of(self, tx: Evaluator, tracker: FunctionTracker) -> dict[str, Cell]:
+        """The cells of a function, shared between everything that closes over them."""
+        function = tracker.function
+        source = tracker.source or self.output.constant_source(function)
+        names = function.__code__.co_freevars
+        cells = function.__closure__ or ()
+        return {
+            name: self.real_cell(cell, CellSource(source, index, name), f"{source.expression}.__closure__[{index}]")
+            for index, (name, cell) in enumerate(zip(names, cells, strict=True))
+        }
+
+    def real_cell(self, cell: CellType, source: Source, code: str) -> Cell:
+        """The tracker of a cell that existed before the call."""
+        known = self.closures.get(id(cell))
+        if known is not None:
+            return known
+        try:
+            content: VariableTracker | None = self.lazy(cell.cell_contents, source)
+        except ValueError:
+            content = None
+            self.output.guards.add(guard.empty_cell_guard(source, code))
+        tracker = Cell(getattr(source, "name", "cell"), content, cell)
+        tracker.code = code
+        self.closures[id(cell)] = tracker
+        return tracker
+
+    # -- families
+    def literal(self, value: Any, source: Source) -> VariableTracker:
+        if source.category != "constant":
+            self.output.guards.add(guard.constant_guard(source, value))
+            if source.category != "local":
+                self.output.freeze(f"{source.text} = {value!r}")
+        return Constant(value, source)
+
+    def integer(self, value: int, source: Source) -> VariableTracker:
+        """Constants at first; a name whose value changes becomes a symbol (B24 to B26)."""
+        if not self._becomes_dynamic(value, source) or value in (0, 1) or not INT64[0] <= value <= INT64[1]:
+            return self.literal(value, source)
+        known = self.output.symbol_inputs.get(source)
+        if known is None:
+            node = self.output.add_input(source, PyMeta(int), value)
+            known = self.output.size_symbol(node, source, None, value)
+            self.output.symbol_inputs[source] = known
+            self.output.guards.add(guard.integer_guard(source))
+        return SymbolicInt(known, source)
+
+    def floating(self, value: float, source: Source) -> VariableTracker:
+        """Constants at first; from the second value on a run-time input (B22, B23)."""
+        settings = current()
+        if not settings.automatic_dynamic_floats or not self._becomes_dynamic(value, source):
+            return self.literal(value, source)
+        node = self.output.number_inputs.get(source)
+        if node is None:
+            node = self.output.add_input(source, PyMeta(float), value)
+            self.output.number_inputs[source] = node
+            self.output.guards.add(guard.type_guard(source, float))
+        return RunTimeNumber(node, float, source)
+
+    def _becomes_dynamic(self, value: int | float, source: Source) -> bool:
+        settings, options = current(), self.output.options
+        if source.category == "constant" or options.dynamic is False:
+            return False
+        if type(value) is int and settings.specialize_int:
+            return False
+        if source.category == "local" and options.dynamic and type(value) is int:
+            return True
+        seen = self.output.state.numbers.get(source.text, [])
+        known = any(v == value or v != v for v in seen)
+        special = type(value) is int and value in (0, 1)
+        self.output.seen_numbers[source.text] = seen if known or special else [*seen, value]
+        different = len(self.output.seen_numbers[source.text])
+        return different >= (2 if source.category == "local" else 4)
+
+    def scalar(self, value: np.generic, source: Source) -> VariableTracker:
+        """NumPy numbers are run-time inputs; ``np.bool_`` drives branches and is a constant (B12 to B14)."""
+        if type(value) is np.bool_:
+            self.output.guards.add(guard.constant_guard(source, value))
+            return Constant(value, source)
+        if value.dtype.kind not in KERNEL_KINDS:
+            self.output.guards.add(guard.type_guard(source, type(value)))
+            return OpaqueTracker(value, source, "dtype", str(value.dtype))
+        known = self.output.known_number(source)
+        if known is not None:
+            return known
+        meta = ArrayMeta.of(value)
+        self.output.guards.add(guard.scalar_guard(source, value))
+        tracker = ArrayTracker(self.output.add_input(source, meta, value), meta, source)
+        self.output.scalar_inputs[source] = tracker
+        return tracker
+
+    def array(self, value: np.ndarray[Any, Any], source: Source) -> VariableTracker:
+        known = self.output.known(value, source)
+        if known is not None:
+            return known
+        if value.dtype.kind not in KERNEL_KINDS:
+            self.output.guards.add(guard.type_guard(source, np.ndarray))
+            self.output.guards.add(guard.dtype_guard(source, value.dtype))
+            return OpaqueTracker(value, source, "dtype", str(value.dtype))
+        return self._array_input(value, source)
+
+    def _array_input(self, value: np.ndarray[Any, Any], source: Source) -> ArrayTracker:
+        free = self._free_axes(value, source)
+        meta = ArrayMeta.of(value)
+        node = self.output.add_input(source, meta, value)
+        shape: list[Any] = list(value.shape)
+        for axis, is_free in enumerate(free):
+            if is_free:
+                shape[axis] = self.output.size_symbol(node, source, axis, value.shape[axis])
+                if axis in marks.strict_axes(value):
+                    self.output.strict_axes[repr(shape[axis])] = f"axis {axis} of {source.text}"
+        meta = meta.with_shape(tuple(shape))
+        node.meta = meta
+        sizes = tuple(None if f else n for f, n in zip(free, value.shape, strict=True))
+        for each in guard.array_guard(source, value, sizes):
+            self.output.guards.add(each)
+        tracker = ArrayTracker(node, meta, source)
+        self.output.track(value, tracker)
+        return tracker
+
+    def _free_axes(self, value: np.ndarray[Any, Any], source: Source) -> list[bool]:
+        """Which sizes become symbols (B73 to B80); 0 and 1 never do."""
+        marked, fixed = marks.dynamic_axes(value), marks.static_axes(value)
+        for axis in marks.strict_axes(value):
+            if value.shape[axis] in (0, 1):
+                raise marks.cannot_be_dynamic(source.text, axis, value.shape[axis])
+        changed = self._changed_axes(value.shape, source)
+        dynamic = self.output.options.dynamic
+        everywhere = dynamic or not current().assume_static_by_default
+        automatic = current().automatic_dynamic_shapes and dynamic is not False
+        free: list[bool] = []
+        for axis, n in enumerate(value.shape):
+            wanted = axis in marked or (axis not in fixed and (everywhere or (automatic and changed[axis])))
+            free.append(bool(wanted and n not in (0, 1)))
+        return free
+
+    def _changed_axes(self, shape: tuple[int, ...], source: Source) -> list[bool]:
+        before = self.output.state.sizes.get(source.text)
+        if before is None:
+            self.output.seen_sizes[source.text] = shape
+            return [False] * len(shape)
+        if len(before) != len(shape):
+            self.output.seen_sizes[source.text] = (None,) * len(shape)
+            return [True] * len(shape)
+        merged = tuple(
+            old if n in (0, 1) or old == n else (n if old in (0, 1) else None) for old, n in zip(before, shape, strict=True)
+        )
+        self.output.seen_sizes[source.text] = merged
+        return [n is None for n in merged]
+
+    def sequence(self, value: list[Any] | tuple[Any, ...], source: Source) -> VariableTracker:
+        known = self.output.known(value, source) if type(value) is list else None
+        if known is not None:
+            return known
+        kind = type(value)
+        if source.category != "constant":
+            self.output.guards.add(guard.length_guard(source, kind, len(value)))
+        items = [self.lazy(v, ItemSource(source, i)) for i, v in enumerate(value)]
+        if kind is tuple:
+            return TupleTracker(items, source)
+        if kind is not list:
+            return NamedTupleTracker(kind, items, source)
+        tracker = ListTracker(items, source)
+        self.output.track(value, tracker)
+        return tracker
+
+    def mapping(self, value: dict[Any, Any], source: Source) -> VariableTracker:
+        known = self.output.known(value, source)
+        if known is not None:
+            return known
+        keys = tuple(value)
+        if not all(_is_key(k) for k in keys):
+            return self._opaque(value, source, "subscript", f"{source.text}, whose keys are no plain values")
+        self.output.guards.add(guard.keys_guard(source, type(value), keys))
+        items = {k: self._entry(source, k, v) for k, v in value.items()}
+        factory = getattr(value, "default_factory", None)
+        wrapped = self.lazy(factory, AttributeSource(source, "default_factory")) if factory is not None else None
+        tracker = DictTracker(items, source, type(value), wrapped)
+        tracker.order_read = lambda: self.output.guards.add(guard.key_order_guard(source, keys))
+        self.output.track(value, tracker)
+        return tracker
+
+    def _entry(self, source: Source, key: Any, value: Any) -> VariableTracker:
+        if type(key) in LITERALS:
+            return self.lazy(value, ItemSource(source, key))
+        return self.lazy(value, ItemSource(source, self.output.named_constant(key)))
+
+    def set(self, value: Any, source: Source) -> VariableTracker:
+        if not all(_is_key(v) for v in value):
+            return self._opaque(value, source, "subscript", f"{source.text}, whose members are no plain values")
+        known = self.output.known(value, source)
+        if known is not None:
+            return known
+        self.output.guards.add(guard.set_guard(source, value))
+        tracker = SetTracker(value, source, type(value))
+        self.output.track(value, tracker)
+        return tracker
+
+    def slice(self, value: slice, source: Source) -> VariableTracker:
+        self.output.guards.add(guard.type_guard(source, slice))
+        parts = [self.lazy(getattr(value, n), AttributeSource(source, n)) for n in ("start", "stop", "step")]
+        return SliceTracker(parts, source)
+
+    def range(self, value: range, source: Source) -> VariableTracker:
+        self.output.guards.add(guard.type_guard(source, range))
+        parts = [self.wrap(None, getattr(value, n), AttributeSource(source, n)) for n in ("start", "stop", "step")]
+        tracker = RangeTracker(*parts)
+        tracker.source = source
+        return tracker
+
+    def function(self, value: FunctionType, source: Source) -> VariableTracker:
+        """A Python function: its code and globals are guarded, defaults and cells when they are read."""
+        plain = plain_function(value)
+        if plain is not None:
+            handle = DictSource(source, "jit")
+            return self.function(plain, AttributeSource(handle, "plain"))
+        if _is_numpy(value):
+            self.output.guards.add(guard.identity_guard(source, value, "FUNCTION_MATCH"))
+            return NumpyFunction(value, source)
+        if source.category != "constant":
+            for each in guard.function_guards(source, value):
+                self.output.guards.add(each)
+        return FunctionTracker(value, source)
+
+    def method(self, value: MethodType, source: Source) -> VariableTracker:
+        self.output.guards.add(guard.type_guard(source, MethodType))
+        function = self.wrap(None, value.__func__, AttributeSource(source, "__func__"))
+        return BoundMethod(function, self.wrap(None, value.__self__, AttributeSource(source, "__self__")), source)
+
+    def partial(self, value: functools.partial[Any], source: Source) -> VariableTracker:
+        self.output.guards.add(guard.type_guard(source, functools.partial))
+        function = self.wrap(None, value.func, AttributeSource(source, "func"))
+        args = self.wrap(None, value.args, AttributeSource(source, "args"))
+        named = self.wrap(None, value.keywords, AttributeSource(source, "keywords"))
+        if not isinstance(args, TupleTracker) or not isinstance(named, DictTracker):
+            raise InternalError("functools.partial holds neither a tuple nor a dict")
+        return PartialTracker(function, args.items, dict(named.items), source)
+
+    def callable(self, value: Any, source: Source) -> VariableTracker:
+        if source.category != "constant":
+            self.output.guards.add(guard.identity_guard(source, value, "BUILTIN_MATCH"))
+        return NumpyFunction(value, source) if _is_numpy(value) else CallableTracker(value, source)
+
+    def module(self, value: ModuleType, source: Source) -> VariableTracker:
+        if source.category != "constant":
+            self.output.guards.add(guard.identity_guard(source, value, "PYMODULE_MATCH"))
+        return ModuleTracker(value, source)
+
+    def cls(self, value: type, source: Source) -> VariableTracker:
+        if source.category != "constant":
+            self.output.guards.add(guard.identity_guard(source, value))
+        return ClassTracker(value, source)
+
+    def identical(self, value: Any, source: Source) -> VariableTracker:
+        """Enum members, dtypes and the like: constants by identity."""
+        if source.category != "constant":
+            self.output.guards.add(guard.identity_guard(source, value))
+        if isinstance(value, enum.Enum):
+            return ObjectTracker(type(value), value, source)
+        return Constant(value, source)
+
+    def dtype(self, value: np.dtype[Any], source: Source) -> VariableTracker:
+        if source.category != "constant":
+            self.output.guards.add(guard.dtype_value_guard(source, value))
+        return Constant(value, source)
+
+    def iterator(self, value: Any, source: Source) -> VariableTracker:
+        return self._opaque(value, source, "iterate", source.text)
+
+    def _object(self, value: Any, source: Source) -> VariableTracker:
+        known = self.output.known(value, source)
+        if known is not None:
+            return known
+        cls = type(value)
+        if isinstance(value, np.ndarray):
+            return self._opaque(value, source, "array-subclass", cls.__name__)
+        if cls.__module__ in ("builtins", "_thread", "_io") or isinstance(value, LITERALS + _CONTAINERS):
+            return self._opaque(value, source, "attribute", f"{source.text} (a {cls.__name__})")
+        if source.category != "constant":
+            self.output.guards.add(guard.type_guard(source, cls))
+        tracker = ObjectTracker(cls, value, source)
+        self.output.track(value, tracker)
+        return tracker
+
+    def _opaque(self, value: Any, source: Source, code: str, detail: str) -> VariableTracker:
+        self.output.guards.add(guard.type_guard(source, type(value)))
+        return OpaqueTracker(value, source, code, detail)
+
+
+_CONTAINERS: tuple[type, ...] = (list, tuple, dict, set, frozenset, collections.deque)
+
+
+def _not_hidden(source: GlobalSource, name: str, namespace: str) -> Guard:
+    return Guard(
+        "BUILTIN_MATCH",
+        source,
+        f"{name!r} not in {namespace}",
+        f"the builtin {name}",
+        f"{namespace}[{name!r}]",
+        about=name,
+        remedy=f"do not define a global called {name}",
+    )
+
+
+def _is_key(value: Any) -> bool:
+    if type(value) is tuple:
+        return all(_is_key(v) for v in value)
+    return type(value) in LITERALS or isinstance(value, enum.Enum)
+
+
+def _is_numpy(value: Any) -> bool:
+    """A function or ufunc that ships with NumPy or SciPy, or any ufunc."""
+    if isinstance(value, np.ufunc):
+        return True
+    module = getattr(value, "__module__", None) or ""
+    owner = getattr(value, "__self__", None)
+    if isinstance(owner, np.ufunc):
+        return True
+    return module.partition(".")[0] in ("numpy", "scipy") and not isinstance(value, type)
+
+
+def _is_named_tuple(value: Any) -> bool:
+    return isinstance(value, tuple) and hasattr(type(value), "_fields") and type(value).__bases__ == (tuple,)
+
+
+Make = Callable[[Builder, Any, Source], VariableTracker]
+_BY_TYPE: Mapping[type, Make] = {
+    np.ndarray: Builder.array,
+    type(None): Builder.literal,
+    bool: Builder.literal,
+    complex: Builder.literal,
+    str: Builder.literal,
+    bytes: Builder.literal,
+    type(Ellipsis): Builder.literal,
+    type(NotImplemented): Builder.literal,
+    int: Builder.integer,
+    float: Builder.floating,
+    tuple: Builder.sequence,
+    list: Builder.sequence,
+    dict: Builder.mapping,
+    collections.OrderedDict: Builder.mapping,
+    collections.defaultdict: Builder.mapping,
+    set: Builder.set,
+    frozenset: Builder.set,
+    slice: Builder.slice,
+    range: Builder.range,
+    FunctionType: Builder.function,
+    MethodType: Builder.method,
+    functools.partial: Builder.partial,
+    types.BuiltinFunctionType: Builder.callable,
+    types.MethodDescriptorType: Builder.callable,
+    types.WrapperDescriptorType: Builder.callable,
+    ModuleType: Builder.module,
+    np.ufunc: Builder.callable,
+}
+_BY_TEST: tuple[tuple[Callable[[Any], bool], Make], ...] = (
+    (lambda v: isinstance(v, type), Builder.cls),
+    (lambda v: isinstance(v, np.generic), Builder.scalar),
+    (lambda v: isinstance(v, np.dtype), Builder.dtype),
+    (lambda v: isinstance(v, enum.Enum), Builder.identical),
+    (_is_named_tuple, Builder.sequence),
+    (_is_numpy, Builder.callable),
+)

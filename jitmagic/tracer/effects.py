@@ -1,0 +1,131 @@
+"""Side effects on things that existed before the call: recorded in the trace, replayed once, in order, after the graph.
+
+Each effect writes the statements that replay it. Until then the outside world is untouched, so an attempt that is
+thrown away leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from jitmagic.errors import Span
+
+if TYPE_CHECKING:
+    from jitmagic.tracer.emit import Emitter
+    from jitmagic.tracer.variables.base import VariableTracker
+
+__all__ = ["AttributeEffect", "CallEffect", "CellEffect", "ContentsEffect", "Effect", "GlobalEffect"]
+
+
+@dataclass(eq=False)
+class Effect:
+    """Base. ``span`` is where the user wrote it."""
+
+    span: Span | None = field(default=None, kw_only=True)
+
+    def describe(self) -> str:
+        raise NotImplementedError
+
+    def replay(self, emit: Emitter) -> None:
+        """Write the statements."""
+        raise NotImplementedError
+
+
+@dataclass(eq=False)
+class ContentsEffect(Effect):
+    """A list, dict, set or deque of the caller gets its final contents; its identity is kept."""
+
+    tracker: VariableTracker
+    kind: str
+
+    def describe(self) -> str:
+        return f"changes the contents of {self.tracker.describe()}"
+
+    def replay(self, emit: Emitter) -> None:
+        target = emit.value(self.tracker)
+        contents = self.tracker.reconstruct(emit)
+        for line in _REFILL[self.kind]:
+            emit.line(line.format(target=target, contents=contents))
+
+
+_REFILL: Mapping[str, Sequence[str]] = {
+    "list": ("{target}[:] = {contents}",),
+    "dict": ("contents = {contents}", "{target}.clear()", "{target}.update(contents)"),
+    "set": ("contents = {contents}", "{target}.clear()", "{target}.update(contents)"),
+    "deque": ("contents = {contents}", "{target}.clear()", "{target}.extend(contents)"),
+}
+
+
+@dataclass(eq=False)
+class AttributeEffect(Effect):
+    """``target.name = value``, or ``del target.name`` when ``value`` is None."""
+
+    target: VariableTracker
+    name: str
+    value: VariableTracker | None
+
+    def describe(self) -> str:
+        verb = "sets" if self.value is not None else "deletes"
+        return f"{verb} {self.target.describe()}.{self.name}"
+
+    def replay(self, emit: Emitter) -> None:
+        target = emit.value(self.target)
+        if self.value is None:
+            emit.line(f"del {target}.{self.name}")
+        else:
+            emit.line(f"{target}.{self.name} = {emit.value(self.value)}")
+
+
+@dataclass(eq=False)
+class CellEffect(Effect):
+    """A variable of an enclosing function gets a new value (``nonlocal``)."""
+
+    cell: Any
+    name: str
+
+    def describe(self) -> str:
+        return f"rebinds {self.name} of the enclosing function"
+
+    def replay(self, emit: Emitter) -> None:
+        target = self.cell.cell_code(emit)
+        if self.cell.content is None:
+            emit.line(f"del {target}.cell_contents")
+        else:
+            emit.line(f"{target}.cell_contents = {emit.value(self.cell.content)}")
+
+
+@dataclass(eq=False)
+class GlobalEffect(Effect):
+    """A global name is bound (``value``) or deleted (None)."""
+
+    namespace: str
+    name: str
+    value: VariableTracker | None
+
+    def describe(self) -> str:
+        return f"{'sets' if self.value is not None else 'deletes'} the global {self.name}"
+
+    def replay(self, emit: Emitter) -> None:
+        if self.value is None:
+            emit.line(f"del {self.namespace}[{self.name!r}]")
+        else:
+            emit.line(f"{self.namespace}[{self.name!r}] = {emit.value(self.value)}")
+
+
+@dataclass(eq=False)
+class CallEffect(Effect):
+    """A call whose result nobody uses and whose order among the effects matters: ``print``."""
+
+    function: str
+    args: Sequence[VariableTracker]
+    kwargs: Mapping[str, VariableTracker]
+
+    def describe(self) -> str:
+        return f"calls {self.function}"
+
+    def replay(self, emit: Emitter) -> None:
+        parts = [emit.value(a) for a in self.args]
+        parts += [f"{k}={emit.value(v)}" for k, v in self.kwargs.items()]
+        emit.line(f"{self.function}({', '.join(parts)})")

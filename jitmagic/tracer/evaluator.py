@@ -1,0 +1,354 @@
+"""Evaluates one frame over trackers, in exactly Python's order; inlined callees get an evaluator of their own.
+
+What a statement or expression means stands in the handler tables of ``statements`` and ``expressions``. This class
+holds what they share: names, operations on values, nodes of the graph, and calls.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Mapping, Sequence
+from types import FunctionType
+from typing import Any
+
+from jitmagic.config import current
+from jitmagic.errors import Span, Unsupported
+from jitmagic.graph.meta import ArrayMeta, Meta, PyMeta
+from jitmagic.graph.node import Node, map_nodes
+from jitmagic.graph.shapes import DataDependentSize
+from jitmagic.ops import Form, Op, lookup_method
+from jitmagic.tracer.frame import Frame, frame_of
+from jitmagic.tracer.operands import operand, wrap_inferred
+from jitmagic.tracer.output import OutputGraph, Policy
+from jitmagic.tracer.signals import NotConstant, Raised, Restart, Returned
+from jitmagic.tracer.variables.array import ArrayTracker
+from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.functions import Cell, FunctionTracker, NestedFunction, bind_arguments
+from jitmagic.tracer.variables.lazy import Lazy
+
+__all__ = ["TEMPORARY", "Evaluator"]
+
+TEMPORARY = "__jm_"  # names that rewritten statements use
+
+
+class Evaluator:
+    """One frame in evaluation. ``namespace`` is the generated program's name for this function's globals."""
+
+    def __init__(
+        self,
+        output: OutputGraph,
+        frame: Frame,
+        globals_: dict[str, Any],
+        namespace: str,
+        locals_: dict[str, VariableTracker],
+        closure: Mapping[str, Cell],
+        parent: Evaluator | None = None,
+    ) -> None:
+        self.output = output
+        self.frame = frame
+        self.globals = globals_
+        self.namespace = namespace
+        self.locals: dict[str, VariableTracker] = {}
+        self.cells: dict[str, Cell] = dict(closure)
+        self.scopes: list[dict[str, VariableTracker]] = []
+        self.parent = parent
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.node: ast.AST = frame.node
+        self.active: list[ast.stmt] = []
+        self.handling: list[BaseException] = []
+        for name in frame.code.co_cellvars:
+            self.cells[name] = Cell(name)
+        for name, value in locals_.items():
+            self.store_name(name, value)
+
+    # -- places
+    @property
+    def span(self) -> Span:
+        return self.frame.span(self.node)
+
+    def place(self, node: ast.AST) -> tuple[Any, ...]:
+        return Policy.place(self.frame.code, node)
+
+    def mangle(self, name: str) -> str:
+        """A private name (``__x`` inside a class) as the class stores it."""
+        if not name.startswith("__") or name.endswith("__") or "." not in self.frame.code.co_qualname:
+            return name
+        owner = self.frame.code.co_qualname.split(".")[-2].lstrip("_")
+        return name if owner in ("", "<locals>") else f"_{owner}{name}"
+
+    def located(self, error: BaseException, statement: ast.stmt) -> Unsupported:
+        """A break with its place, and the statement that must run as plain Python because of it.
+
+        That is the statement itself if only ``if`` statements are around it, else the outermost other one.
+        """
+        if isinstance(error, DataDependentSize):
+            error = Unsupported("data-size", str(error))
+        if isinstance(error, NotConstant):
+            error = Unsupported("data-number", ast.unparse(statement).splitlines()[0])
+        assert isinstance(error, Unsupported)
+        if error.span is None:
+            error.span = self.frame.span(statement)
+        if getattr(error, "statement", None) is None:
+            around = [s for s in self.active if not isinstance(s, ast.If)]
+            error.statement = around[0] if around else statement
+            error.test = statement if isinstance(statement, ast.If) and error.statement is statement else None
+        return error
+
+    # -- running
+    def run(self) -> VariableTracker:
+        """Evaluate the whole body; gives what the function returns."""
+        from jitmagic.tracer.statements import run_block
+
+        flow = run_block(self, self.frame.body)
+        if flow is not None and flow.value is not None:
+            return flow.value
+        return Constant(None)
+
+    def eval(self, node: ast.expr) -> VariableTracker:
+        """The value of one expression."""
+        from jitmagic.tracer.expressions import EXPRESSIONS
+
+        handler = EXPRESSIONS.get(type(node))
+        before, self.node = self.node, node
+        try:
+            if handler is None:
+                raise Unsupported("statement", f"the expression {ast.unparse(node)}")
+            return self.realize(handler(self, node))
+        except Unsupported as error:
+            if error.span is None:
+                error.span = self.frame.span(node)
+            raise
+        except DataDependentSize as error:
+            raise Unsupported("data-size", str(error), self.frame.span(node)) from None
+        except NotConstant:
+            raise Unsupported("data-number", ast.unparse(node), self.frame.span(node)) from None
+        finally:
+            self.node = before
+
+    @staticmethod
+    def realize(value: VariableTracker) -> VariableTracker:
+        return value.realize() if isinstance(value, Lazy) else value
+
+    # -- names
+    def load_name(self, name: str) -> VariableTracker:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return self.realize(scope[name])
+        if name in self.cells:
+            content = self.cells[name].content
+            if content is None:
+                raise self._unbound(name)
+            return self.realize(content)
+        if name in self.locals:
+            return self.realize(self.locals[name])
+        if name in self.frame.local_names:
+            raise self._unbound(name)
+        return self.output.builder.global_name(self, name)
+
+    def _unbound(self, name: str) -> BaseException:
+        if name in self.frame.code.co_freevars:
+            text = f"cannot access free variable {name!r} where it is not associated with a value in enclosing scope"
+            return python_error(NameError, text)
+        return python_error(
+            UnboundLocalError, f"cannot access local variable {name!r} where it is not associated with a value"
+        )
+
+    def store_name(self, name: str, value: VariableTracker) -> None:
+        """Bind a name of the function (not of a comprehension)."""
+        if name in self.cells:
+            self.cells[name].store(self, value)
+        elif name in self.frame.local_names or name.startswith(TEMPORARY):
+            self.locals[name] = value
+        else:
+            self.output.builder.store_global(self, name, value)
+
+    def delete_name(self, name: str) -> None:
+        self.load_name(name)
+        if name in self.cells:
+            self.cells[name].store(self, None)
+        elif name in self.locals:
+            del self.locals[name]
+        else:
+            self.output.builder.store_global(self, name, None)
+
+    def forget_name(self, name: str) -> None:
+        """Unbind a name if it is bound, as the end of an ``except ... as name`` block does."""
+        if name in self.cells:
+            self.cells[name].store(self, None)
+        else:
+            self.locals.pop(name, None)
+
+    def make_exception(self, node: ast.Raise) -> BaseException:
+        """The exception that a ``raise`` statement raises."""
+        from jitmagic.tracer.builtin_calls import exception_of
+
+        if node.exc is None:
+            return self.handling[-1] if self.handling else RuntimeError("No active exception to reraise")
+        return exception_of(self, self.eval(node.exc))
+
+    # -- nodes
+    def operand(self, value: VariableTracker) -> Any:
+        """A tracker as an operand of a node."""
+        return operand(self, value)
+
+    def add_node(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], meta: Meta | None) -> Node:
+        return self.output.graph.call(op, args, kwargs, meta, span=self.span, stack=self.stack)
+
+    @property
+    def stack(self) -> tuple[tuple[str, str], ...]:
+        """The modules whose calls are being traced, outermost first (row N56)."""
+        return ()
+
+    def call_op(
+        self, op: Op, args: Sequence[VariableTracker], kwargs: Mapping[str, VariableTracker]
+    ) -> VariableTracker:
+        """Record a call of an operation; what NumPy would raise is raised in the traced program."""
+        return self._record(op, tuple(self.operand(a) for a in args), self._named(kwargs), args, kwargs)
+
+    def call_form(
+        self, op: Op, form: Form, args: Sequence[VariableTracker], kwargs: Mapping[str, VariableTracker]
+    ) -> VariableTracker:
+        """The same through another way of writing it (a method, an operator)."""
+        plain = tuple(self.operand(a) for a in args)
+        named = self._named(kwargs)
+        if form.adapt is not None:
+            try:
+                plain, named = form.adapt(*plain, **named)
+            except (TypeError, ValueError) as error:
+                raise Raised(error) from None
+        return self._record(op, tuple(plain), dict(named), args, kwargs)
+
+    def call_method_form(self, name: str, args: Sequence[VariableTracker]) -> VariableTracker:
+        found = lookup_method(name)
+        if found is None:
+            raise Unsupported("operator", name)
+        return self.call_form(*found, args, {})
+
+    def _named(self, kwargs: Mapping[str, VariableTracker]) -> dict[str, Any]:
+        return {k: self.operand(v) for k, v in kwargs.items()}
+
+    def _record(
+        self,
+        op: Op,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        values: Sequence[VariableTracker],
+        named: Mapping[str, VariableTracker],
+    ) -> VariableTracker:
+        metas = map_nodes(args, _meta_of)
+        try:
+            inferred = op.infer(metas, map_nodes(kwargs, _meta_of), self.output.env)
+        except (Unsupported, DataDependentSize):
+            raise
+        except NotConstant:
+            raise Unsupported("data-number", op.name) from None
+        except Exception as error:
+            raise Raised(error) from None
+        node = self.output.graph.call(op, args, kwargs, None, span=self.span, stack=self.stack)
+        for written in node.written():
+            self.output.note_write(written)
+        return wrap_inferred(self, node, inferred, [*values, *named.values()])
+
+    def python_number(self, array: ArrayTracker) -> VariableTracker:
+        """The Python number inside a one-element array, as a node."""
+        from jitmagic.tracer.operands import to_python_number
+
+        return to_python_number(self, array)
+
+    # -- values
+    def truth(self, value: VariableTracker) -> bool:
+        try:
+            return value.truth(self)
+        except DataDependentSize as error:
+            raise Unsupported("data-size", str(error)) from None
+
+    def unpack(self, value: VariableTracker) -> list[VariableTracker]:
+        """Every item of an iterable."""
+        iterator = value.iterate(self)
+        items: list[VariableTracker] = []
+        limit = current().unroll_limit
+        while (item := iterator.next_item(self)) is not None:
+            items.append(item)
+            if len(items) > limit:
+                raise Unsupported("long-loop", f"more than {limit}")
+        return items
+
+    def same_or_equal(self, a: VariableTracker, b: VariableTracker) -> bool:
+        """``a is b or a == b``, as ``in`` and ``index`` ask."""
+        from jitmagic.tracer.operators import compare
+
+        return a.is_same_object(b) or self.truth(compare(self, "eq", a, b))
+
+    def sort(
+        self, items: Sequence[VariableTracker], key: VariableTracker | None, reverse: VariableTracker | None
+    ) -> list[VariableTracker]:
+        """``sorted`` for keys that are known while tracing."""
+        real = [self.realize(v) for v in items]
+        plain = key is None or (key.is_constant and key.constant() is None)
+        keys = real if plain or key is None else [key.call(self, [v], {}) for v in real]
+        backwards = reverse is not None and self.truth(reverse)
+        known = [k.constant() for k in keys]
+        try:
+            order = sorted(range(len(real)), key=lambda i: known[i], reverse=backwards)
+        except TypeError as error:
+            raise Raised(error) from None
+        return [real[i] for i in order]
+
+    # -- calls
+    def inline(
+        self, function: FunctionTracker, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        """Evaluate the body of a callee in place of the call."""
+        plain = function.function
+        self._check_inlinable(plain.__qualname__)
+        frame = frame_of(plain)
+        if frame.is_generator:
+            raise Unsupported("generator", function.describe())
+        builder = self.output.builder
+        defaults, kwdefaults = builder.defaults_of(self, function)
+        bound = bind_arguments(plain.__qualname__, plain.__code__, args, kwargs, defaults, kwdefaults)
+        closure = builder.closure_of(self, function)
+        namespace = self.namespace if plain.__globals__ is self.globals else builder.namespace(plain.__globals__)
+        child = Evaluator(self.output, frame, plain.__globals__, namespace, bound, closure, self)
+        return self._run_child(child)
+
+    def inline_nested(
+        self, function: NestedFunction, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        """The same for a function that was defined during the trace."""
+        self._check_inlinable(function.code.co_qualname)
+        frame = Frame(function.code, function.node)
+        if frame.is_generator:
+            raise Unsupported("generator", function.describe())
+        bound = bind_arguments(
+            function.code.co_qualname, function.code, args, kwargs, function.defaults, function.kwdefaults
+        )
+        closure = dict(zip(function.code.co_freevars, function.cells, strict=True))
+        owner = function.owner
+        child = Evaluator(self.output, frame, owner.globals, owner.namespace, bound, closure, self)
+        return self._run_child(child)
+
+    def _check_inlinable(self, name: str) -> None:
+        place = self.place(self.node)
+        if place in self.output.policy.no_inline:
+            raise self.output.policy.no_inline[place]
+        if self.depth >= current().inline_depth_limit:
+            raise Unsupported("depth", str(current().inline_depth_limit))
+
+    def _run_child(self, child: Evaluator) -> VariableTracker:
+        try:
+            return child.run()
+        except Unsupported as error:
+            place = self.place(self.node)
+            cause = Unsupported("callee-break", f"{child.frame.code.co_qualname}()", self.span)
+            cause.__cause__ = error
+            self.output.policy.no_inline[place] = cause
+            raise Restart from None
+
+
+def _meta_of(leaf: Any) -> Any:
+    return leaf.meta if isinstance(leaf, Node) else leaf
+
+

@@ -1,0 +1,328 @@
+"""What each expression means over trackers; one handler per syntax class, in the table at the end."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitmagic.errors import Unsupported
+from jitmagic.tracer.evaluator import Evaluator
+from jitmagic.tracer.operators import binary, compare, unary
+from jitmagic.tracer.signals import Raised
+from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.constant import Constant, run
+from jitmagic.tracer.variables.functions import NestedFunction
+from jitmagic.tracer.variables.mappings import DictTracker, SetTracker, key_of
+from jitmagic.tracer.variables.number import RunTimeNumber
+from jitmagic.tracer.variables.sequences import ListTracker, SliceTracker, TupleTracker
+
+__all__ = ["EXPRESSIONS", "OPERATORS", "evaluate_arguments", "load_attribute"]
+
+Handler = Callable[[Evaluator, Any], VariableTracker]
+
+OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "truediv",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.MatMult: "matmul",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
+    ast.BitAnd: "and_",
+    ast.BitOr: "or_",
+    ast.BitXor: "xor",
+}
+UNARY: dict[type[ast.unaryop], str] = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
+COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+}
+
+
+def _name(tx: Evaluator, node: ast.Name) -> VariableTracker:
+    return tx.load_name(node.id)
+
+
+def _constant(tx: Evaluator, node: ast.Constant) -> VariableTracker:
+    return Constant(node.value)
+
+
+def _binary(tx: Evaluator, node: ast.BinOp) -> VariableTracker:
+    left = tx.eval(node.left)
+    return binary(tx, OPERATORS[type(node.op)], left, tx.eval(node.right))
+
+
+def _unary(tx: Evaluator, node: ast.UnaryOp) -> VariableTracker:
+    value = tx.eval(node.operand)
+    if isinstance(node.op, ast.Not):
+        return Constant(not tx.truth(value))
+    return unary(tx, UNARY[type(node.op)], value)
+
+
+def _bool(tx: Evaluator, node: ast.BoolOp) -> VariableTracker:
+    stops_at = isinstance(node.op, ast.Or)
+    for operand in node.values[:-1]:
+        value = tx.eval(operand)
+        if tx.truth(value) is stops_at:
+            return value
+    return tx.eval(node.values[-1])
+
+
+def _conditional(tx: Evaluator, node: ast.IfExp) -> VariableTracker:
+    return tx.eval(node.body if tx.truth(tx.eval(node.test)) else node.orelse)
+
+
+def _compare(tx: Evaluator, node: ast.Compare) -> VariableTracker:
+    left = tx.eval(node.left)
+    result: VariableTracker = Constant(True)
+    for position, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
+        right = tx.eval(right_node)
+        result = _compare_once(tx, op, left, right)
+        if position < len(node.ops) - 1 and not tx.truth(result):
+            return result
+        left = right
+    return result
+
+
+def _compare_once(tx: Evaluator, op: ast.cmpop, left: VariableTracker, right: VariableTracker) -> VariableTracker:
+    if isinstance(op, ast.Is | ast.IsNot):
+        return Constant(left.is_same_object(right) == isinstance(op, ast.Is))
+    if isinstance(op, ast.In | ast.NotIn):
+        found = right.contains(tx, left)
+        return Constant(tx.truth(found) == isinstance(op, ast.In))
+    return compare(tx, COMPARISONS[type(op)], left, right)
+
+
+def _attribute(tx: Evaluator, node: ast.Attribute) -> VariableTracker:
+    return load_attribute(tx, tx.eval(node.value), node.attr)
+
+
+def load_attribute(tx: Evaluator, value: VariableTracker, name: str) -> VariableTracker:
+    """``value.name`` with the class's private names spelt out."""
+    return tx.realize(value.attribute(tx, tx.mangle(name)))
+
+
+def _subscript(tx: Evaluator, node: ast.Subscript) -> VariableTracker:
+    value = tx.eval(node.value)
+    return value.item(tx, tx.eval(node.slice))
+
+
+def _slice(tx: Evaluator, node: ast.Slice) -> VariableTracker:
+    parts = (node.lower, node.upper, node.step)
+    return SliceTracker([Constant(None) if p is None else tx.eval(p) for p in parts])
+
+
+def _items(tx: Evaluator, nodes: Sequence[ast.expr]) -> list[VariableTracker]:
+    items: list[VariableTracker] = []
+    for node in nodes:
+        if isinstance(node, ast.Starred):
+            items.extend(tx.unpack(tx.eval(node.value)))
+        else:
+            items.append(tx.eval(node))
+    return items
+
+
+def _tuple(tx: Evaluator, node: ast.Tuple) -> VariableTracker:
+    return TupleTracker(_items(tx, node.elts))
+
+
+def _list(tx: Evaluator, node: ast.List) -> VariableTracker:
+    return ListTracker(_items(tx, node.elts))
+
+
+def _set(tx: Evaluator, node: ast.Set) -> VariableTracker:
+    return SetTracker([key_of(v) for v in _items(tx, node.elts)])
+
+
+def _dict(tx: Evaluator, node: ast.Dict) -> VariableTracker:
+    result = DictTracker({})
+    for key, value in zip(node.keys, node.values, strict=True):
+        if key is None:
+            result.method(tx, "update", [tx.eval(value)], {})
+        else:
+            known = tx.eval(key)
+            result.set_item(tx, known, tx.eval(value))
+    return result
+
+
+def evaluate_arguments(
+    tx: Evaluator, node: ast.Call
+) -> tuple[list[VariableTracker], dict[str, VariableTracker]]:
+    """Positional and keyword arguments of a call, stars unpacked."""
+    args = _items(tx, node.args)
+    kwargs: dict[str, VariableTracker] = {}
+    for keyword in node.keywords:
+        value = tx.eval(keyword.value)
+        if keyword.arg is not None:
+            kwargs[keyword.arg] = value
+            continue
+        if not isinstance(value, DictTracker):
+            raise Unsupported("call", f"**{value.describe()}")
+        value.note_order()
+        for key, item in value.items.items():
+            if key in kwargs:
+                text = f"{ast.unparse(node.func)}() got multiple values for keyword argument {key!r}"
+                raise python_error(TypeError, text)
+            kwargs[key] = item
+    return args, kwargs
+
+
+def _call(tx: Evaluator, node: ast.Call) -> VariableTracker:
+    from jitmagic.tracer.builtin_calls import call_super
+
+    if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
+        return call_super(tx)
+    function = tx.eval(node.func)
+    args, kwargs = evaluate_arguments(tx, node)
+    return function.call(tx, args, kwargs)
+
+
+def _lambda(tx: Evaluator, node: ast.Lambda) -> VariableTracker:
+    return make_function(tx, node)
+
+
+def make_function(tx: Evaluator, node: ast.FunctionDef | ast.Lambda) -> NestedFunction:
+    """The function object that a ``def`` or ``lambda`` makes; defaults are evaluated here, once."""
+    code = tx.frame.inner_code(node)
+    defaults = [tx.eval(d) for d in node.args.defaults]
+    pairs = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+    kwdefaults = {a.arg: tx.eval(d) for a, d in pairs if d is not None}
+    if tx.scopes and any(name in scope for scope in tx.scopes for name in code.co_freevars):
+        raise Unsupported("statement", "a function that uses a comprehension's variable")
+    cells = [tx.cells[name] for name in code.co_freevars]
+    return NestedFunction(code, node, tx, cells, defaults, kwdefaults)
+
+
+def _comprehension(tx: Evaluator, node: Any, add: Callable[[], None]) -> None:
+    """Run the loops of a comprehension, calling ``add`` for every round that passes the conditions."""
+    first = tx.eval(node.generators[0].iter).iterate(tx)
+    tx.scopes.append({})
+    try:
+        _loops(tx, node.generators, 0, first, add)
+    finally:
+        tx.scopes.pop()
+
+
+def _loops(
+    tx: Evaluator, generators: Sequence[ast.comprehension], level: int, iterator: VariableTracker, add: Any
+) -> None:
+    from jitmagic.tracer.statements import count_rounds
+
+    generator = generators[level]
+    if generator.is_async:
+        raise Unsupported("generator", "an asynchronous comprehension")
+    rounds = count_rounds(tx, ast.unparse(generator.iter))
+    while (item := iterator.next_item(tx)) is not None:
+        rounds()
+        bind_in_scope(tx, generator.target, item)
+        if not all(tx.truth(tx.eval(test)) for test in generator.ifs):
+            continue
+        if level + 1 < len(generators):
+            inner = tx.eval(generators[level + 1].iter).iterate(tx)
+            _loops(tx, generators, level + 1, inner, add)
+        else:
+            add()
+
+
+def bind_in_scope(tx: Evaluator, target: ast.expr, value: VariableTracker) -> None:
+    from jitmagic.tracer.statements import unpack_into
+
+    if isinstance(target, ast.Name):
+        tx.scopes[-1][target.id] = value
+    elif isinstance(target, ast.Tuple | ast.List):
+        unpack_into(tx, target, value, bind_in_scope)
+    else:
+        raise Unsupported("statement", f"the loop target {ast.unparse(target)}")
+
+
+def _list_comprehension(tx: Evaluator, node: ast.ListComp) -> VariableTracker:
+    items: list[VariableTracker] = []
+    _comprehension(tx, node, lambda: items.append(tx.eval(node.elt)))
+    return ListTracker(items)
+
+
+def _set_comprehension(tx: Evaluator, node: ast.SetComp) -> VariableTracker:
+    values: list[Any] = []
+    _comprehension(tx, node, lambda: values.append(key_of(tx.eval(node.elt))))
+    return SetTracker(values)
+
+
+def _dict_comprehension(tx: Evaluator, node: ast.DictComp) -> VariableTracker:
+    result = DictTracker({})
+
+    def add() -> None:
+        key = tx.eval(node.key)
+        result.set_item(tx, key, tx.eval(node.value))
+
+    _comprehension(tx, node, add)
+    return result
+
+
+def _generator(tx: Evaluator, node: ast.GeneratorExp) -> VariableTracker:
+    """Consumed at once where it stands as an argument; its items are evaluated when they are asked for."""
+    from jitmagic.tracer.generators import GeneratorExpression
+
+    return GeneratorExpression(tx, node)
+
+
+def _walrus(tx: Evaluator, node: ast.NamedExpr) -> VariableTracker:
+    value = tx.eval(node.value)
+    tx.store_name(node.target.id, value)
+    return value
+
+
+def _joined(tx: Evaluator, node: ast.JoinedStr) -> VariableTracker:
+    parts = [tx.eval(v) for v in node.values]
+    return run(lambda: "".join(p.constant() for p in parts))
+
+
+_CONVERSIONS: dict[int, Callable[[Any], Any]] = {-1: lambda v: v, 115: str, 114: repr, 97: ascii}
+
+
+def _formatted(tx: Evaluator, node: ast.FormattedValue) -> VariableTracker:
+    value = tx.eval(node.value)
+    spec = tx.eval(node.format_spec).constant() if node.format_spec is not None else ""
+    if isinstance(value, RunTimeNumber) or not value.is_constant:
+        raise Unsupported("data-number", f"the text of {ast.unparse(node.value)}")
+    known = value.constant()
+    return run(lambda: format(_CONVERSIONS[node.conversion](known), spec))
+
+
+def _starred(tx: Evaluator, node: ast.Starred) -> VariableTracker:
+    raise Raised(SyntaxError("can't use starred expression here"))
+
+
+EXPRESSIONS: dict[type[ast.expr], Handler] = {
+    ast.Name: _name,
+    ast.Constant: _constant,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.BoolOp: _bool,
+    ast.IfExp: _conditional,
+    ast.Compare: _compare,
+    ast.Attribute: _attribute,
+    ast.Subscript: _subscript,
+    ast.Slice: _slice,
+    ast.Tuple: _tuple,
+    ast.List: _list,
+    ast.Set: _set,
+    ast.Dict: _dict,
+    ast.Call: _call,
+    ast.Lambda: _lambda,
+    ast.ListComp: _list_comprehension,
+    ast.SetComp: _set_comprehension,
+    ast.DictComp: _dict_comprehension,
+    ast.GeneratorExp: _generator,
+    ast.NamedExpr: _walrus,
+    ast.JoinedStr: _joined,
+    ast.FormattedValue: _formatted,
+    ast.Starred: _starred,
+}

@@ -1,0 +1,81 @@
+"""The guards that are known only when the trace is complete: size relations, no aliasing, floating-point state."""
+
+from __future__ import annotations
+
+import re
+
+from jitmagic.graph.node import Node
+from jitmagic.graph.polynomial import format_polynomial
+from jitmagic.graph.shapes import Relation
+from jitmagic.tracer.guards import ConstantSource, Source
+from jitmagic.tracer.guards.guard import Guard
+from jitmagic.tracer.guards.kinds import errstate_guard, no_alias_guard
+from jitmagic.tracer.output import OutputGraph
+from jitmagic.tracer.variables.array import ArrayTracker
+
+__all__ = ["add_final_guards"]
+
+
+def add_final_guards(output: OutputGraph) -> None:
+    for relation in output.env.relations:
+        output.guards.add(_relation_guard(output, relation))
+    arrays = _sources(output, arrays_only=True)
+    others = _sources(output, arrays_only=False)
+    for group in (arrays, others if output.effects else ()):
+        if len(group) > 1:
+            output.guards.add(no_alias_guard(tuple(group)))
+    if output.input_sources and any(_may_warn(n) for n in output.graph.nodes):
+        output.guards.add(errstate_guard(output.input_sources[0]))
+
+
+def _sources(output: OutputGraph, *, arrays_only: bool) -> list[Source]:
+    found = []
+    for _, tracker in output.tracked.values():
+        source = tracker.source
+        if source is None or isinstance(source, ConstantSource):
+            continue
+        if isinstance(tracker, ArrayTracker) == arrays_only:
+            found.append(source)
+    return found
+
+
+def _may_warn(node: Node) -> bool:
+    return bool(getattr(node.op, "warns", ()))
+
+
+def _relation_guard(output: OutputGraph, relation: Relation) -> Guard:
+    """A relation between sizes, over the sources of the sizes (G18)."""
+    names = sorted(s.name for s in relation.symbols())
+    sources: list[Source] = []
+    test = f"{format_polynomial(relation.left)} {relation.op} {format_polynomial(relation.right)}"
+    shown = test
+    for name in names:
+        source, axis = output.symbol_sources[name]
+        if source not in sources:
+            sources.append(source)
+        position = sources.index(source)
+        value = f"{{v{position or ''}}}"
+        size = "" if axis is None else f".shape[{axis}]"
+        test = _replace_name(test, name, f"{value}{size}")
+        shown = _replace_name(shown, name, f"{source.text}{size}")
+    now = ", ".join(f"{{v{i or ''}}}" + ("" if _is_number(output, s) else ".shape") for i, s in enumerate(sources))
+    return Guard(
+        "SIZE_RELATION",
+        sources[0],
+        test,
+        "true",
+        f"({now},)",
+        others=tuple(sources[1:]),
+        about=shown,
+        remedy="pass sizes that keep this relation",
+    )
+
+
+def _is_number(output: OutputGraph, source: Source) -> bool:
+    return source in output.symbol_inputs
+
+
+def _replace_name(text: str, name: str, by: str) -> str:
+
+
+    return re.sub(rf"\b{name}\b", lambda _: by, text)

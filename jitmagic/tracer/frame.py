@@ -1,0 +1,180 @@
+"""Takes a function, gives its syntax tree with the positions of the user's file, or says why there is none.
+
+The tree is trusted only after it was compiled again and its code, constants and names were found equal to the
+function's ``__code__``: a file edited since it was imported is a graph break, never a wrong answer.
+"""
+
+from __future__ import annotations
+
+import __future__
+
+import ast
+import functools
+import linecache
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+from typing import Any, TypeAlias
+
+from jitmagic.errors import Span, Unsupported
+
+__all__ = ["Frame", "FunctionNode", "frame_of", "span_of"]
+
+FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+NOT_PLAIN = 0x20 | 0x80 | 0x100 | 0x200  # generator, coroutine, iterable coroutine, async generator
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One function body: its code, its syntax, and which names live where."""
+
+    code: CodeType
+    node: FunctionNode
+
+    @property
+    def filename(self) -> str:
+        return self.code.co_filename
+
+    @property
+    def body(self) -> list[ast.stmt]:
+        """The statements; a lambda's expression counts as one ``return``."""
+        if isinstance(self.node, ast.Lambda):
+            value = self.node.body
+            return [ast.copy_location(ast.Return(value), value)]
+        return self.node.body
+
+    @property
+    def local_names(self) -> frozenset[str]:
+        """Every name that assignment in this body binds, cells included."""
+        return frozenset((*self.code.co_varnames, *self.code.co_cellvars))
+
+    @property
+    def is_generator(self) -> bool:
+        return bool(self.code.co_flags & NOT_PLAIN)
+
+    def span(self, node: ast.AST) -> Span:
+        return span_of(self.filename, node)
+
+    def inner_code(self, node: ast.AST) -> CodeType:
+        """The code object of a function or lambda that this body defines."""
+        line = min([n.lineno for n in getattr(node, "decorator_list", [])] + [node.lineno])  # type: ignore[attr-defined]
+        name = getattr(node, "name", "<lambda>")
+        found = [c for c in _nested(self.code) if c.co_name == name and c.co_firstlineno == line]
+        if len(found) > 1:
+            found = [c for c in found if _lies_in(c, node)]
+        if not found:
+            raise Unsupported("no-source", name)
+        return found[0]
+
+
+def span_of(filename: str, node: ast.AST) -> Span:
+    return Span(
+        filename,
+        getattr(node, "lineno", 0),
+        getattr(node, "col_offset", 0),
+        getattr(node, "end_lineno", 0) or 0,
+        getattr(node, "end_col_offset", 0) or 0,
+    )
+
+
+def frame_of(function: FunctionType) -> Frame:
+    """The frame of a Python function. Raises Unsupported (``no-source``, ``edited-source``)."""
+    return _frame_of_code(function.__code__)
+
+
+_known: dict[int, Frame] = {}
+
+
+def register(code: CodeType, node: FunctionNode) -> None:
+    """Say which syntax a generated function (a resume function) was compiled from."""
+    _known[id(code)] = Frame(code, node)
+
+
+def _frame_of_code(code: CodeType) -> Frame:
+    known = _known.get(id(code))
+    if known is not None and known.code is code:
+        return known
+    node = _find(code)
+    return Frame(code, node)
+
+
+@functools.lru_cache(maxsize=512)
+def _find(code: CodeType) -> FunctionNode:
+    lines = linecache.getlines(code.co_filename)
+    if not lines:
+        raise Unsupported("no-source", code.co_qualname)
+    text = "".join(lines)
+    flags = code.co_flags & FUTURES
+    parsed = _parse(code.co_filename, text, flags)
+    if parsed is None:
+        raise Unsupported("edited-source", code.co_qualname)
+    tree, module_code = parsed
+    twins = [c for c in _all_codes(module_code) if c.co_name == code.co_name and _same(c, code)]
+    if not any(c.co_firstlineno == code.co_firstlineno for c in twins):
+        raise Unsupported("edited-source", code.co_qualname)
+    return _node_for(code, tree)
+
+
+@functools.lru_cache(maxsize=64)
+def _parse(filename: str, text: str, flags: int) -> tuple[ast.Module, CodeType] | None:
+    mode = flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    try:
+        tree: Any = compile(text, filename, "exec", mode | ast.PyCF_ONLY_AST, dont_inherit=True)
+        return tree, compile(tree, filename, "exec", mode, dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _node_for(code: CodeType, tree: ast.Module) -> FunctionNode:
+    found: list[FunctionNode] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Lambda):
+            if code.co_name == "<lambda>" and node.lineno <= code.co_firstlineno and _lies_in(code, node):
+                found.append(node)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == code.co_name:
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            if first == code.co_firstlineno:
+                found.append(node)
+    if not found:
+        raise Unsupported("no-source", code.co_qualname)
+    return min(found, key=_extent)
+
+
+def _extent(node: FunctionNode) -> tuple[int, int]:
+    """Small for inner functions: of two lambdas around one place the inner one is meant."""
+    lines = (node.end_lineno or 0) - node.lineno
+    return lines, (node.end_col_offset or 0) - node.col_offset
+
+
+def _lies_in(code: CodeType, node: Any) -> bool:
+    """True if every instruction of ``code`` was compiled from inside ``node``."""
+    first, last = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
+    spans = [p for p in code.co_positions() if None not in p and p[2:] != (0, 0)]
+    return all(first <= (p[0], p[2]) and (p[1], p[3]) <= last for p in spans)
+
+
+def _nested(code: CodeType) -> Iterator[CodeType]:
+    return (c for c in code.co_consts if isinstance(c, CodeType))
+
+
+def _all_codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for inner in _nested(code):
+        yield from _all_codes(inner)
+
+
+def _same(a: CodeType, b: CodeType) -> bool:
+    if (a.co_code, a.co_names, a.co_varnames) != (b.co_code, b.co_names, b.co_varnames):
+        return False
+    if (a.co_freevars, a.co_cellvars) != (b.co_freevars, b.co_cellvars) or len(a.co_consts) != len(b.co_consts):
+        return False
+    return all(_same_constant(x, y) for x, y in zip(a.co_consts, b.co_consts, strict=True))
+
+
+def _same_constant(x: Any, y: Any) -> bool:
+    if isinstance(x, CodeType) and isinstance(y, CodeType):
+        return x.co_name == y.co_name and _same(x, y)
+    if isinstance(x, tuple) and isinstance(y, tuple) and len(x) == len(y):
+        return all(_same_constant(p, q) for p, q in zip(x, y, strict=True))
+    return type(x) is type(y) and repr(x) == repr(y)

@@ -1,0 +1,477 @@
+"""Makers of guards, one per kind; the only place where the text of a test is written.
+
+``NAMES`` are the names, besides builtins, that the tests use. No test runs code of the user.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from typing import Any
+
+import numpy as np
+
+from jitmagic.errors import Span
+from jitmagic.graph.meta import layout_key
+from jitmagic.tracer.guards.guard import Guard
+from jitmagic.tracer.guards.source import Source
+
+__all__ = [
+    "NAMES",
+    "alias_guard",
+    "array_guard",
+    "constant_guard",
+    "errstate_guard",
+    "expression_guard",
+    "identity_guard",
+    "length_guard",
+    "type_guard",
+]
+
+CONTIGUOUS_C, CONTIGUOUS_F, ALIGNED, WRITEABLE = 0x1, 0x2, 0x100, 0x400  # bits of ndarray.flags.num
+
+
+def _layout(array: np.ndarray[Any, Any]) -> tuple[int, ...]:
+    return layout_key(array.shape, array.strides)
+
+
+def _errstate() -> tuple[Any, ...]:
+    return (*sorted(np.geterr().items()), np.geterrcall() is None)
+
+
+NAMES: dict[str, Any] = {
+    "ndarray": np.ndarray,
+    "copysign": math.copysign,
+    "layout": _layout,
+    "errstate": _errstate,
+}
+
+
+def type_guard(source: Source, kind: type, span: Span | None = None) -> Guard:
+    """TYPE_MATCH: exactly this class."""
+    return Guard(
+        "TYPE_MATCH",
+        source,
+        "type({v}) is {k}",
+        kind.__name__,
+        "type({v}).__name__",
+        kind,
+        about=f"type({source.text})",
+        remedy="pass values of one type",
+        span=span,
+    )
+
+
+def identity_guard(source: Source, value: Any, kind: str = "ID_MATCH", span: Span | None = None) -> Guard:
+    """ID_MATCH and its kin: this very object."""
+    label = getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or type(value).__name__
+    return Guard(
+        kind,
+        source,
+        "{v} is {k}",
+        str(label),
+        "getattr({v}, '__qualname__', None) or type({v}).__name__",
+        value,
+        remedy=f"{source.text} was replaced by another object; define it once",
+        span=span,
+    )
+
+
+def constant_guard(source: Source, value: Any, span: Span | None = None) -> Guard:
+    """CONSTANT_MATCH: exact class first, then value; floats by bits except that any nan matches nan (B21, B22)."""
+    kind = type(value)
+    if value is None or value is Ellipsis or kind is bool:
+        return Guard("CONSTANT_MATCH", source, "{v} is {k}", repr(value), "{v}", value, remedy=_HOIST, span=span)
+    if kind in (int, str, bytes):
+        test = f"type({{v}}) is {kind.__name__} and {{v}} == {{k}}"
+    elif kind is float:
+        test = f"type({{v}}) is float and {_float_test(value)}"
+    else:
+        test = "type({v}) is type({k}) and repr({v}) == repr({k})"
+    return Guard("CONSTANT_MATCH", source, test, _short(value), "{v}", value, remedy=_HOIST, span=span)
+
+
+_HOIST = "pass it as an argument, or keep it at one value"
+
+
+def _float_test(value: float) -> str:
+    if value != value:
+        return "{v} != {v}"
+    if value == 0.0:
+        return "{v} == {k} and copysign(1.0, {v}) == copysign(1.0, {k})"
+    return "{v} == {k}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def expression_guard(
+    kind: str, source: Source, test: str, then: str, now: str, *, constant: Any = None, remedy: str = "", about: str = ""
+) -> Guard:
+    """Any other test on one source."""
+    return Guard(kind, source, test, then, now, constant, about=about or source.text, remedy=remedy)
+
+
+def length_guard(source: Source, kind: type, length: int) -> Guard:
+    """LIST_LENGTH: exact container class and number of entries."""
+    return Guard(
+        "LIST_LENGTH",
+        source,
+        f"type({{v}}) is {{k}} and len({{v}}) == {length}",
+        f"{kind.__name__} of {length}",
+        "f'{{type({v}).__name__}} of {{len({v})}}'",
+        kind,
+        about=f"len({source.text})",
+        remedy="pass containers of one length, or one array",
+    )
+
+
+def array_guard(source: Source, value: np.ndarray[Any, Any], sizes: tuple[int | None, ...]) -> list[Guard]:
+    """ARRAY_MATCH: class, dtype, rank, sizes (None: free, but at least 2), memory order and alignment."""
+    remedy = "pass arrays of one dtype and memory order"
+    kind = Guard(
+        "ARRAY_MATCH",
+        source,
+        "type({v}) is ndarray and {v}.dtype == {k}",
+        f"ndarray of {value.dtype}",
+        "f'{{type({v}).__name__}} of {{getattr({v}, \"dtype\", None)}}'",
+        value.dtype,
+        about=f"{source.text}.dtype",
+        remedy=remedy,
+    )
+    return [kind, _sizes_guard(source, sizes), *_order_guards(source, value, remedy)]
+
+
+def _sizes_guard(source: Source, sizes: tuple[int | None, ...]) -> Guard:
+    remedy = f"sizes that change become free by themselves; jm.mark_dynamic({source.text}, axis) says so in advance"
+    if None not in sizes:
+        return Guard(
+            "ARRAY_MATCH",
+            source,
+            f"{{v}}.shape == {sizes!r}",
+            str(sizes),
+            "{v}.shape",
+            about=f"{source.text}.shape",
+            remedy=remedy,
+        )
+    tests = [f"{{v}}.ndim == {len(sizes)}"]
+    for axis, n in enumerate(sizes):
+        tests.append(f"{{v}}.shape[{axis}] {'>= 2' if n is None else f'== {n}'}")
+    shown = ", ".join("any >= 2" if n is None else str(n) for n in sizes)
+    return Guard(
+        "ARRAY_MATCH",
+        source,
+        " and ".join(tests),
+        f"({shown}{',' if len(sizes) == 1 else ''})",
+        "{v}.shape",
+        about=f"{source.text}.shape",
+        remedy=remedy,
+    )
+
+
+def _order_guards(source: Source, value: np.ndarray[Any, Any], remedy: str) -> list[Guard]:
+    if not value.ndim:
+        return []
+    flags = value.flags.num
+    order = CONTIGUOUS_C if flags & CONTIGUOUS_C else CONTIGUOUS_F
+    mask = order | ALIGNED if flags & order else CONTIGUOUS_C | CONTIGUOUS_F | ALIGNED
+    now = (
+        "('C' if {v}.flags.c_contiguous else 'F' if {v}.flags.f_contiguous else 'strided')"
+        " + ('' if {v}.flags.aligned else ', unaligned')"
+    )
+    then = ("C" if flags & CONTIGUOUS_C else "F" if flags & CONTIGUOUS_F else "strided") + (
+        "" if flags & ALIGNED else ", unaligned"
+    )
+    about = f"memory order of {source.text}"
+    guards = [
+        Guard("ARRAY_MATCH", source, f"{{v}}.flags.num & {mask} == {flags & mask}", then, now, about=about, remedy=remedy)
+    ]
+    if not flags & (CONTIGUOUS_C | CONTIGUOUS_F):
+        key = _layout(value)
+        guards.append(
+            Guard("ARRAY_MATCH", source, "layout({v}) == {k}", f"{key}", "layout({v})", key, about=about, remedy=remedy)
+        )
+    return guards
+
+
+def writeable_guard(source: Source) -> Guard:
+    """ARRAY_MATCH: the array may be written; only for arrays that the trace writes to."""
+    return Guard(
+        "ARRAY_MATCH",
+        source,
+        f"{{v}}.flags.num & {WRITEABLE}",
+        "writeable",
+        "'writeable' if {v}.flags.writeable else 'read-only'",
+        about=f"{source.text}.flags.writeable",
+        remedy="pass an array that may be written",
+    )
+
+
+def scalar_guard(source: Source, value: np.generic) -> Guard:
+    """A NumPy scalar that is a run-time input: only its type counts (B12)."""
+    return Guard(
+        "TYPE_MATCH",
+        source,
+        "type({v}) is {k}",
+        type(value).__name__,
+        "type({v}).__name__",
+        type(value),
+        about=f"type({source.text})",
+    )
+
+
+def alias_guard(source: Source, other: Source) -> Guard:
+    """Two sources that gave one object still do (B04)."""
+    return Guard(
+        "ALIAS",
+        source,
+        "{v} is {v1}",
+        f"{source.text} and {other.text} are one object",
+        "'the same object' if {v} is {v1} else 'two objects'",
+        others=(other,),
+        about=f"{source.text} is {other.text}",
+    )
+
+
+def no_alias_guard(sources: tuple[Source, ...]) -> Guard:
+    """NO_ALIASING: distinct inputs are still distinct objects (B05); cost linear in the inputs."""
+    names = ["{v}", *(f"{{v{i}}}" for i in range(1, len(sources)))]
+    if len(sources) == 2:
+        test = "{v} is not {v1}"
+    else:
+        test = f"len({{{{{', '.join(f'id({n})' for n in names)}}}}}) == {len(sources)}"
+    shown = ", ".join(s.text for s in sources)
+    return Guard(
+        "NO_ALIASING",
+        sources[0],
+        test,
+        f"{shown} are different objects",
+        "'two of them are the same object'",
+        others=sources[1:],
+        about=f"{shown} are different objects",
+    )
+
+
+def errstate_guard(source: Source) -> Guard:
+    """NumPy's handling of floating-point errors is as it was (G05)."""
+    state = _errstate()
+    return Guard(
+        "ERRSTATE",
+        source,
+        "errstate() == {k}",
+        str(dict(state[:-1])),
+        "dict(errstate()[:-1])",
+        state,
+        about="np.geterr()",
+        remedy="call the function under one np.errstate",
+    )
+
+
+def can_be_weak(value: Any) -> bool:
+    """Whether an identity guard may hold ``value`` weakly."""
+    try:
+        weakref.ref(value)
+    except TypeError:
+        return False
+    return True
+
+
+_MISSING: Any = object()
+
+
+def _class_entry(cls: type, name: str) -> Any:
+    for base in cls.__mro__:
+        entry = base.__dict__.get(name, _MISSING)
+        if entry is not _MISSING:
+            return entry
+    return None
+
+
+NAMES["class_entry"] = _class_entry
+
+
+def class_attribute_guard(source: Source, cls: type, name: str, entry: Any) -> Guard:
+    """The class's MRO still gives this entry (or none) for ``name``; edits of any base count (G08)."""
+    found = _class_entry(cls, name)
+    return Guard(
+        "CLASS_ATTRIBUTE",
+        source,
+        f"class_entry(type({{v}}), {name!r}) is {{k}}",
+        _short(found),
+        f"class_entry(type({{v}}), {name!r})",
+        found,
+        about=f"{cls.__name__}.{name}",
+        remedy="define the class once",
+    )
+
+
+def missing_key_guard(source: Source, name: str) -> Guard:
+    """NOT_PRESENT_IN_GENERIC_DICT: the instance's own dict still has no such entry."""
+    return Guard(
+        "NOT_PRESENT_IN_GENERIC_DICT",
+        source,
+        f"{name!r} not in {{v}}.__dict__",
+        "absent",
+        f"{{v}}.__dict__[{name!r}]",
+        about=f"{source.text}.{name}",
+        remedy="set attributes in __init__",
+    )
+
+
+def keys_guard(source: Source, kind: type, keys: tuple[Any, ...]) -> Guard:
+    """DICT_KEYS: exact class and the same keys, in any order."""
+    return Guard(
+        "DICT_KEYS",
+        source,
+        f"type({{v}}) is {kind.__name__ if kind is dict else 'type({k}[1])'} and {{v}}.keys() == {{k}}[0]",
+        _short(list(keys)),
+        "list({v})",
+        (dict.fromkeys(keys).keys(), kind()),
+        about=f"keys of {source.text}",
+        remedy="keep the same keys",
+    )
+
+
+def key_order_guard(source: Source, keys: tuple[Any, ...]) -> Guard:
+    """DICT_KEYS in order: for traces that looped over the dict (B40)."""
+    return Guard(
+        "DICT_KEYS",
+        source,
+        "tuple({v}) == {k}",
+        _short(list(keys)),
+        "list({v})",
+        keys,
+        about=f"order of the keys of {source.text}",
+        remedy="fill the dict in one order",
+    )
+
+
+def set_guard(source: Source, value: Any) -> Guard:
+    """The same members (B44)."""
+    return Guard(
+        "EQUALS_MATCH",
+        source,
+        "type({v}) is type({k}) and {v} == {k}",
+        _short(value),
+        "{v}",
+        type(value)(value),
+        about=source.text,
+        remedy="keep the set as it is",
+    )
+
+
+def own_class_attribute_guard(source: Source, cls: type, name: str) -> Guard:
+    """The same for an attribute read from the class itself."""
+    found = _class_entry(cls, name)
+    return Guard(
+        "CLASS_ATTRIBUTE",
+        source,
+        f"class_entry({{v}}, {name!r}) is {{k}}",
+        _short(found),
+        f"class_entry({{v}}, {name!r})",
+        found,
+        about=f"{source.text}.{name}",
+        remedy="define the class once",
+    )
+
+
+def function_guards(source: Source, function: Any) -> list[Guard]:
+    """FUNCTION_MATCH: equal code over the same globals; a cell that is run again unchanged keeps its entries."""
+    label = function.__qualname__
+    remedy = f"{label} was defined again with other code"
+    now = "getattr({v}, '__qualname__', type({v}).__name__)"
+    code_test = "type({v}) is {k}[0] and ({v}.__code__ is {k}[1] or {v}.__code__ == {k}[1]) and {v}.__globals__ is {k}[2]"
+    held = (type(function), function.__code__, function.__globals__)
+    return [Guard("FUNCTION_MATCH", source, code_test, f"{label} as compiled", now, held, about=source.text, remedy=remedy)]
+
+
+def defaults_guard(source: Source, count: int, names: tuple[str, ...]) -> Guard:
+    """A function still has as many defaults, under the same names."""
+    return Guard(
+        "FUNCTION_MATCH",
+        source,
+        f"len({{v}}.__defaults__ or ()) == {count} and tuple({{v}}.__kwdefaults__ or ()) == {names!r}",
+        f"{count} defaults",
+        "{v}.__defaults__",
+        about=f"defaults of {source.text}",
+        remedy="define the function once",
+    )
+
+
+def empty_cell_guard(source: Source, code: str) -> Guard:
+    """A variable of an enclosing function that is still unset; its cell is read by ``code``."""
+    owner = source.base if source.base is not None else source
+    return Guard(
+        "CLOSURE_MATCH",
+        owner,
+        f"not cell_is_set({code})",
+        "unset",
+        "'set'",
+        about=source.text,
+        remedy="set the variable before the first call",
+    )
+
+
+def _cell_is_set(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 - asking is the point
+    except ValueError:
+        return False
+    return True
+
+
+NAMES["cell_is_set"] = _cell_is_set
+
+
+def dtype_guard(source: Source, dtype: Any) -> Guard:
+    """ARRAY_MATCH of an array that is only passed on: its dtype."""
+    return Guard("ARRAY_MATCH", source, "{v}.dtype == {k}", str(dtype), "{v}.dtype", dtype, about=f"{source.text}.dtype")
+
+
+def dtype_value_guard(source: Source, dtype: Any) -> Guard:
+    """CONSTANT_MATCH of a dtype object."""
+    return Guard("CONSTANT_MATCH", source, "{v} is {k} or (type({v}) is type({k}) and {v} == {k})", str(dtype), "{v}", dtype)
+
+
+def integer_guard(source: Source) -> Guard:
+    """TYPE_MATCH of an int that is a symbol: any int that fits a machine word."""
+    return Guard(
+        "TYPE_MATCH",
+        source,
+        f"type({{v}}) is int and {-(2**63)} <= {{v}} < {2**63}",
+        "int",
+        "type({v}).__name__",
+        about=f"type({source.text})",
+    )
+
+
+def _super_entry(cls: type, owner: type, name: str) -> Any:
+    mro = cls.__mro__
+    for base in mro[mro.index(owner) + 1 :]:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return None
+
+
+NAMES["super_entry"] = _super_entry
+
+
+def super_attribute_guard(source: Source, owner: type, name: str, entry: Any) -> Guard:
+    """What ``super().name`` finds for this receiver."""
+    found = _super_entry_or_none(entry)
+    return Guard(
+        "CLASS_ATTRIBUTE",
+        source,
+        f"super_entry(type({{v}}), {{k}}[0], {name!r}) is {{k}}[1]",
+        _short(found),
+        f"super_entry(type({{v}}), {{k}}[0], {name!r})",
+        (owner, found),
+        about=f"super().{name}",
+        remedy="define the class once",
+    )
+
+
+def _super_entry_or_none(entry: Any) -> Any:
+    return None if type(entry) is object else entry

@@ -1,0 +1,129 @@
+"""Between trackers and graph operands: what a node may hold, and what a result looks like to the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitmagic.errors import Unsupported
+from jitmagic.graph.meta import ArrayMeta, Meta, PyMeta
+from jitmagic.graph.node import Node
+from jitmagic.ops import Inferred, Op
+from jitmagic.ops.conversions import TO_PYTHON
+from jitmagic.tracer.variables.array import ArrayTracker
+from jitmagic.tracer.variables.base import VariableTracker
+from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.lazy import Lazy
+from jitmagic.tracer.variables.mappings import DictTracker
+from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
+from jitmagic.tracer.variables.sequences import ListTracker, RangeTracker, SliceTracker, TupleTracker
+
+if TYPE_CHECKING:
+    from jitmagic.tracer.evaluator import Evaluator
+
+__all__ = ["operand", "to_python_number", "wrap_inferred", "wrap_node"]
+
+SAFE_OBJECTS = (np.dtype, np.generic, np.ufunc)
+
+
+def operand(tx: Evaluator, value: VariableTracker) -> Any:
+    """A tracker as an operand: a node, a symbolic size, a constant, or a nesting of these.
+
+    Raises Unsupported for anything that a graph cannot hold.
+    """
+    value = tx.realize(value)
+    convert = _OPERANDS.get(type(value))
+    if convert is None:
+        raise Unsupported("operator", value.describe())
+    return convert(tx, value)
+
+
+def _constant(tx: Evaluator, value: Any) -> Any:
+    known = value.value
+    if isinstance(known, np.ndarray):
+        raise Unsupported("operator", value.describe())
+    return known
+
+
+_OPERANDS: dict[type, Callable[[Any, Any], Any]] = {
+    ArrayTracker: lambda tx, v: v.node,
+    RunTimeNumber: lambda tx, v: v.node,
+    SymbolicInt: lambda tx, v: v.value,
+    Constant: _constant,
+    TupleTracker: lambda tx, v: tuple(operand(tx, i) for i in v.items),
+    ListTracker: lambda tx, v: [operand(tx, i) for i in v.items],
+    SliceTracker: lambda tx, v: slice(*(operand(tx, p) for p in v.parts)),
+    RangeTracker: lambda tx, v: v.constant(),
+    DictTracker: lambda tx, v: {k: operand(tx, i) for k, i in v.items.items()},
+    Lazy: lambda tx, v: operand(tx, v.realize()),
+}
+
+
+def wrap_node(tx: Evaluator, node: Node, meta: Meta) -> VariableTracker:
+    """The tracker of a node's result."""
+    if isinstance(meta, ArrayMeta):
+        return ArrayTracker(node, meta)
+    if meta.type is int:
+        raise Unsupported("data-number", f"the int made by {node.op.name if node.op else node.name}")
+    return RunTimeNumber(node, meta.type)
+
+
+def wrap_inferred(
+    tx: Evaluator, node: Node, inferred: Inferred, operands: Sequence[VariableTracker]
+) -> VariableTracker:
+    """The tracker of a call's result, with views, run-time sizes and multiple results."""
+    graph = tx.output.graph
+    meta = inferred.meta
+    if inferred.view_of is not None:
+        node.view_of = node.args[inferred.view_of]
+    if inferred.same_as is not None:
+        target = node.kwargs["out"] if inferred.same_as == "out" else node.args[inferred.same_as]  # type: ignore[index]
+        return _same_object(node, target, operands)
+    if isinstance(meta, tuple):
+        return _wrap_tuple(tx, node, inferred)
+    node.meta = meta
+    for _, axis, symbol in inferred.run_time_sizes:
+        graph.bind(symbol, node, axis)
+    return Constant(None) if meta is None else wrap_node(tx, node, meta)
+
+
+def _same_object(node: Node, target: Any, operands: Sequence[VariableTracker]) -> VariableTracker:
+    if isinstance(target, tuple):
+        target = target[0]
+    node.meta = target.meta
+    for value in operands:
+        for candidate in value.items if isinstance(value, TupleTracker) else [value]:
+            real = candidate.realize() if isinstance(candidate, Lazy) else candidate
+            if isinstance(real, ArrayTracker) and real.node is target:
+                return real
+    raise Unsupported("operator", "out=")
+
+
+def _wrap_tuple(tx: Evaluator, node: Node, inferred: Inferred) -> VariableTracker:
+    assert isinstance(inferred.meta, tuple)
+    items: list[VariableTracker] = []
+    for index, meta in enumerate(inferred.meta):
+        if meta is None:
+            items.append(Constant(None))
+            continue
+        entry = tx.output.graph.item(node, index, meta)
+        if inferred.view_of is not None:
+            entry.view_of = node.args[inferred.view_of]
+        for which, axis, symbol in inferred.run_time_sizes:
+            if which == index:
+                tx.output.graph.bind(symbol, entry, axis)
+        items.append(wrap_node(tx, entry, meta))
+    as_list = getattr(inferred, "as_list", False)
+    return ListTracker(items) if as_list else TupleTracker(items)
+
+
+def to_python_number(tx: Evaluator, array: ArrayTracker) -> VariableTracker:
+    """``array.item()``: a Python float or complex known at run time; ints and bools break the graph."""
+    row: Op | None = TO_PYTHON.get(array.meta.dtype.kind)
+    if row is None:
+        raise Unsupported("data-number", f"the number inside {array.describe()}")
+    kind = complex if array.meta.dtype.kind == "c" else float
+    node = tx.add_node(row, (array.node,), {}, PyMeta(kind))
+    return RunTimeNumber(node, kind)

@@ -1,0 +1,160 @@
+"""What one trace has gathered so far: the graph, its inputs, the guards, the constants and the side effects."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from jitmagic.errors import Span, Unsupported, UserError
+from jitmagic.graph.graph import Graph
+from jitmagic.graph.meta import ArrayMeta, Meta
+from jitmagic.graph.node import Node
+from jitmagic.graph.polynomial import Symbol
+from jitmagic.graph.shapes import ShapeEnv, SymInt
+from jitmagic.tracer.capture import FrameState, Options
+from jitmagic.tracer.guards import ConstantSource, GuardSet, Source
+from jitmagic.tracer.guards.kinds import alias_guard, writeable_guard
+
+if TYPE_CHECKING:
+    from jitmagic.tracer.builder import Builder
+    from jitmagic.tracer.effects import Effect
+    from jitmagic.tracer.variables.base import VariableTracker
+
+__all__ = ["OutputGraph", "Policy"]
+
+
+@dataclass(slots=True)
+class Policy:
+    """What earlier attempts at this trace have learnt; it only grows.
+
+    Keys are places: (code object, line, column, end line, end column, kind). ``opaque`` statements run as plain
+    Python, ``no_inline`` calls are not looked into (each with the break that was the cause), ``rewritten``
+    statements are evaluated as the list of simpler ones that they map to.
+    """
+
+    opaque: dict[tuple[Any, ...], Unsupported] = field(default_factory=dict)
+    no_inline: dict[tuple[Any, ...], Unsupported] = field(default_factory=dict)
+    rewritten: dict[tuple[Any, ...], list[ast.stmt]] = field(default_factory=dict)
+
+    @staticmethod
+    def place(code: CodeType, node: Any) -> tuple[Any, ...]:
+        return (code, node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, type(node).__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    name: str
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(slots=True)
+class OutputGraph:
+    """Shared by a frame and everything inlined into it."""
+
+    options: Options
+    state: FrameState
+    policy: Policy
+    graph: Graph = field(default_factory=Graph)
+    env: ShapeEnv = field(default_factory=ShapeEnv)
+    guards: GuardSet = field(default_factory=GuardSet)
+    constants: list[Any] = field(default_factory=list)
+    input_sources: list[Source] = field(default_factory=list)
+    examples: list[Any] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
+    frozen: dict[str, None] = field(default_factory=dict)
+    tracked: dict[int, tuple[Any, VariableTracker]] = field(default_factory=dict)
+    symbol_sources: dict[str, tuple[Source, int | None]] = field(default_factory=dict)
+    seen_sizes: dict[str, tuple[int | None, ...]] = field(default_factory=dict)
+    seen_numbers: dict[str, list[int | float]] = field(default_factory=dict)
+    strict_axes: dict[str, str] = field(default_factory=dict)
+    input_nodes: dict[Node, Source] = field(default_factory=dict)
+    symbol_inputs: dict[Source, SymInt] = field(default_factory=dict)
+    number_inputs: dict[Source, Node] = field(default_factory=dict)
+    scalar_inputs: dict[Source, VariableTracker] = field(default_factory=dict)
+    builder: Builder = field(init=False)
+
+    def __post_init__(self) -> None:
+        from jitmagic.tracer.builder import Builder
+
+        self.env.on_specialise = self._on_specialise
+        self.builder = Builder(self)
+
+    # -- constants
+    def constant_source(self, value: Any, label: str = "") -> ConstantSource:
+        """The entry's own reference to ``value``."""
+        for index, known in enumerate(self.constants):
+            if known is value:
+                return ConstantSource(index, label)
+        self.constants.append(value)
+        return ConstantSource(len(self.constants) - 1, label)
+
+    def named_constant(self, value: Any) -> Any:
+        """An object that prints as the entry's name for it, for keys whose repr is no expression."""
+        return _Named(self.constant_source(value).code(""))
+
+    # -- inputs
+    def known_number(self, source: Source) -> VariableTracker | None:
+        return self.scalar_inputs.get(source)
+
+    def add_input(self, source: Source, meta: Meta, example: Any) -> Node:
+        node = self.graph.input(source.text, meta)
+        self.input_sources.append(source)
+        self.examples.append(example)
+        self.input_nodes[node] = source
+        return node
+
+    def known(self, value: Any, source: Source) -> VariableTracker | None:
+        """The tracker of an object that was met before, with a guard that it still is one object (B04)."""
+        entry = self.tracked.get(id(value))
+        if entry is None:
+            return None
+        tracker = entry[1]
+        if tracker.source is not None and tracker.source != source:
+            self.guards.add(alias_guard(source, tracker.source))
+        return tracker
+
+    def track(self, value: Any, tracker: VariableTracker) -> None:
+        """Remember the tracker of an object that has an identity; the object is kept alive while tracing."""
+        self.tracked[id(value)] = (value, tracker)
+
+    # -- symbols
+    def size_symbol(self, node: Node, source: Source, axis: int | None, hint: int) -> SymInt:
+        """A new symbol bound to a size of an input array, or to an int input (axis None)."""
+        minimum = 2 if axis is not None else None
+        symbol = self.env.new_symbol(hint, minimum=minimum, prefix="s" if axis is not None else "n")
+        self.symbol_sources[repr(symbol)] = (source, axis)
+        self.graph.bind(symbol, node, axis)
+        return symbol
+
+    def _on_specialise(self, symbol: Symbol, value: int) -> None:
+        promise = self.strict_axes.get(symbol.name)
+        if promise is not None:
+            raise UserError(
+                f"{promise} was marked dynamic with jm.mark_dynamic, but the function needs it to be {value}. "
+                "Remove the decision on this size, or use jm.maybe_mark_dynamic."
+            )
+
+    def commit(self) -> None:
+        """This attempt stands: remember the sizes and numbers that it saw."""
+        self.state.sizes.update(self.seen_sizes)
+        self.state.numbers.update(self.seen_numbers)
+
+    # -- writes
+    def note_write(self, node: Node) -> None:
+        """An array is written: the input that it is a view of must be writeable at the next call too."""
+        while node.view_of is not None:
+            node = node.view_of
+        source = self.input_nodes.get(node)
+        if source is not None and isinstance(node.meta, ArrayMeta):
+            self.guards.add(writeable_guard(source))
+
+    def add_effect(self, effect: Effect) -> None:
+        self.effects.append(effect)
+
+    def freeze(self, text: str, span: Span | None = None) -> None:
+        """Note a value that the trace took as fixed, for ``explain``."""
+        self.frozen[text if span is None else f"{text} (line {span.line})"] = None

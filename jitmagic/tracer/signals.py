@@ -1,0 +1,49 @@
+"""The tracer's own control flow: these never leave ``jitmagic.tracer`` and are no errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jitmagic.tracer.variables.base import VariableTracker
+
+__all__ = ["NotConstant", "PlainRun", "Raised", "Restart", "Returned"]
+
+
+class Signal(BaseException):
+    """Base; not an Exception, so that no handler for the user's errors catches it."""
+
+
+class NotConstant(Signal):
+    """A value was asked for that is only known at run time."""
+
+
+class Restart(Signal):
+    """Throw this attempt away and trace again: the policy has learnt something (row N37)."""
+
+
+class PlainRun(Signal):
+    """This call is best run as plain Python as a whole."""
+
+    def __init__(self, code: str, detail: str = "", span: Any = None) -> None:
+        super().__init__(code, detail)
+        self.code = code
+        self.detail = detail
+        self.span = span
+
+
+class Raised(Signal):
+    """The traced program raised an exception; ``error`` is a real one, with NumPy's or Python's own text."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+@dataclass(slots=True)
+class Returned:
+    """How a block ended, if not by falling off its end: ``return``, ``break`` or ``continue``."""
+
+    kind: str
+    value: VariableTracker | None = None

@@ -1,0 +1,365 @@
+"""What each statement means over trackers; one handler per syntax class, in the table at the end."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitmagic.config import current
+from jitmagic.errors import Unsupported
+from jitmagic.graph.shapes import DataDependentSize
+from jitmagic.tracer.evaluator import Evaluator
+from jitmagic.tracer.expressions import OPERATORS, make_function
+from jitmagic.tracer.operators import in_place
+from jitmagic.tracer.resume import BreakHere
+from jitmagic.tracer.signals import NotConstant, Raised, Returned
+from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.callables import ClassTracker
+from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.sequences import ListTracker
+
+__all__ = ["STATEMENTS", "assign", "count_rounds", "run_block", "unpack_into"]
+
+Flow = Returned | None
+SHORT_LOOP = 8  # rounds that are always written out one by one
+UNROLLED_NODES = 256  # size of the graph that one longer loop may grow to before it is left a loop
+Bind = Callable[[Evaluator, ast.expr, VariableTracker], None]
+
+
+def run_block(tx: Evaluator, block: Sequence[ast.stmt]) -> Flow:
+    """Evaluate statements in order until one leaves the block."""
+    for index, statement in enumerate(block):
+        try:
+            flow = run_statement(tx, statement)
+        except BreakHere as stop:
+            stop.rest.extend(block[index + 1 :])
+            raise
+        if flow is not None:
+            return flow
+    return None
+
+
+def run_statement(tx: Evaluator, node: ast.stmt) -> Flow:
+    """Evaluate one statement; says where it was if it cannot be captured."""
+    policy, place = tx.output.policy, tx.place(node)
+    cause = getattr(node, "jm_break", None) or policy.opaque.get(place)
+    if cause is not None:
+        if tx.parent is not None:
+            raise cause
+        raise BreakHere(node, cause)
+    if place in policy.rewritten:
+        return run_block(tx, policy.rewritten[place])
+    before, tx.node = tx.node, node
+    tx.active.append(node)
+    try:
+        handler = STATEMENTS.get(type(node))
+        if handler is None:
+            raise Unsupported("statement", _title(node))
+        return handler(tx, node)
+    except (Unsupported, DataDependentSize, NotConstant) as error:
+        raise tx.located(error, node) from None
+    finally:
+        tx.active.pop()
+        tx.node = before
+
+
+def _title(node: ast.stmt) -> str:
+    return f"the statement {ast.unparse(node).splitlines()[0]!r}"
+
+
+# -- assignment
+def assign(tx: Evaluator, target: ast.expr, value: VariableTracker) -> None:
+    """Bind one target."""
+    handler = _TARGETS.get(type(target))
+    if handler is None:
+        raise Unsupported("statement", f"the target {ast.unparse(target)}")
+    handler(tx, target, value)
+
+
+def _to_name(tx: Evaluator, target: ast.Name, value: VariableTracker) -> None:
+    tx.store_name(target.id, value)
+
+
+def _to_attribute(tx: Evaluator, target: ast.Attribute, value: VariableTracker) -> None:
+    tx.eval(target.value).set_attribute(tx, tx.mangle(target.attr), value)
+
+
+def _to_subscript(tx: Evaluator, target: ast.Subscript, value: VariableTracker) -> None:
+    owner = tx.eval(target.value)
+    owner.set_item(tx, tx.eval(target.slice), value)
+
+
+def _to_sequence(tx: Evaluator, target: ast.Tuple | ast.List, value: VariableTracker) -> None:
+    unpack_into(tx, target, value, assign)
+
+
+_TARGETS: dict[type[ast.expr], Callable[[Evaluator, Any, VariableTracker], None]] = {
+    ast.Name: _to_name,
+    ast.Attribute: _to_attribute,
+    ast.Subscript: _to_subscript,
+    ast.Tuple: _to_sequence,
+    ast.List: _to_sequence,
+}
+
+
+def unpack_into(tx: Evaluator, target: Any, value: VariableTracker, bind: Bind) -> None:
+    """``a, *b, c = value``."""
+    items = tx.unpack(value)
+    targets = target.elts
+    star = next((i for i, t in enumerate(targets) if isinstance(t, ast.Starred)), None)
+    if star is None:
+        if len(items) != len(targets):
+            raise _count_error(len(targets), len(items))
+        for each, item in zip(targets, items, strict=True):
+            bind(tx, each, item)
+        return
+    tail = len(targets) - star - 1
+    if len(items) < star + tail:
+        text = f"not enough values to unpack (expected at least {star + tail}, got {len(items)})"
+        raise python_error(ValueError, text)
+    middle = len(items) - tail
+    for each, item in zip(targets[:star], items[:star], strict=True):
+        bind(tx, each, item)
+    bind(tx, targets[star].value, ListTracker(items[star:middle]))
+    for each, item in zip(targets[star + 1 :], items[middle:], strict=True):
+        bind(tx, each, item)
+
+
+def _count_error(expected: int, got: int) -> BaseException:
+    if got < expected:
+        return python_error(ValueError, f"not enough values to unpack (expected {expected}, got {got})")
+    return python_error(ValueError, f"too many values to unpack (expected {expected})")
+
+
+def _assign(tx: Evaluator, node: ast.Assign) -> Flow:
+    value = tx.eval(node.value)
+    for target in node.targets:
+        assign(tx, target, value)
+    return None
+
+
+def _annotated(tx: Evaluator, node: ast.AnnAssign) -> Flow:
+    if node.value is not None:
+        assign(tx, node.target, tx.eval(node.value))
+    return None
+
+
+def _augmented(tx: Evaluator, node: ast.AugAssign) -> Flow:
+    name = OPERATORS[type(node.op)]
+    target = node.target
+    if isinstance(target, ast.Name):
+        old = tx.load_name(target.id)
+        tx.store_name(target.id, in_place(tx, name, old, tx.eval(node.value)))
+    elif isinstance(target, ast.Attribute):
+        owner = tx.eval(target.value)
+        attribute = tx.mangle(target.attr)
+        old = tx.realize(owner.attribute(tx, attribute))
+        owner.set_attribute(tx, attribute, in_place(tx, name, old, tx.eval(node.value)))
+    else:
+        owner, key = tx.eval(target.value), tx.eval(target.slice)
+        old = tx.realize(owner.item(tx, key))
+        owner.set_item(tx, key, in_place(tx, name, old, tx.eval(node.value)))
+    return None
+
+
+def _delete(tx: Evaluator, node: ast.Delete) -> Flow:
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            tx.delete_name(target.id)
+        elif isinstance(target, ast.Attribute):
+            tx.eval(target.value).delete_attribute(tx, tx.mangle(target.attr))
+        elif isinstance(target, ast.Subscript):
+            owner = tx.eval(target.value)
+            owner.delete_item(tx, tx.eval(target.slice))
+        else:
+            raise Unsupported("statement", _title(node))
+    return None
+
+
+# -- control flow
+def _expression(tx: Evaluator, node: ast.Expr) -> Flow:
+    tx.eval(node.value)
+    return None
+
+
+def _return(tx: Evaluator, node: ast.Return) -> Flow:
+    return Returned("return", Constant(None) if node.value is None else tx.eval(node.value))
+
+
+def _if(tx: Evaluator, node: ast.If) -> Flow:
+    return run_block(tx, node.body if tx.truth(tx.eval(node.test)) else node.orelse)
+
+
+def count_rounds(tx: Evaluator, what: str) -> Callable[[], None]:
+    """A counter of the rounds of one loop that refuses to go on above the limit."""
+    limit = current().unroll_limit
+    start = len(tx.output.graph.nodes)
+    rounds = 0
+
+    def count() -> None:
+        nonlocal rounds
+        rounds += 1
+        grown = len(tx.output.graph.nodes) - start
+        if rounds > limit or (rounds > SHORT_LOOP and grown > UNROLLED_NODES):
+            raise Unsupported("long-loop", what)
+
+    return count
+
+
+def _for(tx: Evaluator, node: ast.For) -> Flow:
+    iterator = tx.eval(node.iter).iterate(tx)
+    rounds = count_rounds(tx, ast.unparse(node.iter))
+    while (item := iterator.next_item(tx)) is not None:
+        rounds()
+        assign(tx, node.target, item)
+        flow = run_block(tx, node.body)
+        if flow is not None and flow.kind == "break":
+            return None
+        if flow is not None and flow.kind == "return":
+            return flow
+    return run_block(tx, node.orelse)
+
+
+def _while(tx: Evaluator, node: ast.While) -> Flow:
+    rounds = count_rounds(tx, ast.unparse(node.test))
+    while tx.truth(tx.eval(node.test)):
+        rounds()
+        flow = run_block(tx, node.body)
+        if flow is not None and flow.kind == "break":
+            return None
+        if flow is not None and flow.kind == "return":
+            return flow
+    return run_block(tx, node.orelse)
+
+
+def _pass(tx: Evaluator, node: ast.stmt) -> Flow:
+    return None
+
+
+def _break(tx: Evaluator, node: ast.Break) -> Flow:
+    return Returned("break")
+
+
+def _continue(tx: Evaluator, node: ast.Continue) -> Flow:
+    return Returned("continue")
+
+
+def _assert(tx: Evaluator, node: ast.Assert) -> Flow:
+    if not tx.truth(tx.eval(node.test)):
+        message = () if node.msg is None else (tx.eval(node.msg).constant(),)
+        raise Raised(AssertionError(*message))
+    return None
+
+
+def _raise(tx: Evaluator, node: ast.Raise) -> Flow:
+    raise Raised(tx.make_exception(node))
+
+
+def _def(tx: Evaluator, node: ast.FunctionDef) -> Flow:
+    decorators = [tx.eval(d) for d in node.decorator_list]
+    value: VariableTracker = make_function(tx, node)
+    for decorator in reversed(decorators):
+        value = tx.realize(decorator.call(tx, [value], {}))
+    tx.store_name(node.name, value)
+    return None
+
+
+def _import(tx: Evaluator, node: ast.Import) -> Flow:
+    """A module that is loaded already; loading one runs its code, so that stays plain Python."""
+    for alias in node.names:
+        module = sys.modules.get(alias.name)
+        if module is None:
+            raise Unsupported("statement", _title(node))
+        top = sys.modules[alias.name.partition(".")[0]]
+        value = tx.output.builder.constant_object(tx, module if alias.asname else top)
+        tx.store_name(alias.asname or alias.name.partition(".")[0], value)
+    return None
+
+
+def _import_from(tx: Evaluator, node: ast.ImportFrom) -> Flow:
+    module = None if node.level else sys.modules.get(node.module or "")
+    if module is None or any(a.name == "*" for a in node.names):
+        raise Unsupported("statement", _title(node))
+    for alias in node.names:
+        owner = tx.output.builder.constant_object(tx, module)
+        tx.store_name(alias.asname or alias.name, tx.realize(owner.attribute(tx, alias.name)))
+    return None
+
+
+def _try(tx: Evaluator, node: ast.Try) -> Flow:
+    """``else`` runs after a body without exception, ``finally`` once, whatever happened."""
+    try:
+        flow = _try_body(tx, node)
+    except Raised as raised:
+        flow = run_block(tx, node.finalbody)
+        if flow is None:
+            raise raised from None
+        return flow
+    return run_block(tx, node.finalbody) or flow
+
+
+def _try_body(tx: Evaluator, node: ast.Try) -> Flow:
+    try:
+        flow = run_block(tx, node.body)
+    except Raised as raised:
+        handler = _matching_handler(tx, node.handlers, raised.error)
+        if handler is None:
+            raise
+        return _run_handler(tx, handler, raised.error)
+    return flow if flow is not None else run_block(tx, node.orelse)
+
+
+def _matching_handler(
+    tx: Evaluator, handlers: Sequence[ast.ExceptHandler], error: BaseException
+) -> ast.ExceptHandler | None:
+    for handler in handlers:
+        if handler.type is None:
+            return handler
+        kinds = tx.eval(handler.type)
+        classes = tx.unpack(kinds) if not isinstance(kinds, ClassTracker) else [kinds]
+        known = tuple(c.value for c in classes if isinstance(c, ClassTracker))
+        if len(known) != len(classes):
+            raise Unsupported("statement", f"except {ast.unparse(handler.type)}")
+        if isinstance(error, known):
+            return handler
+    return None
+
+
+def _run_handler(tx: Evaluator, handler: ast.ExceptHandler, error: BaseException) -> Flow:
+    from jitmagic.tracer.variables.exceptions import ExceptionTracker
+
+    if handler.name is not None:
+        tx.store_name(handler.name, ExceptionTracker(error))
+    tx.handling.append(error)
+    try:
+        return run_block(tx, handler.body)
+    finally:
+        tx.handling.pop()
+        if handler.name is not None and (handler.name in tx.locals or handler.name in tx.cells):
+            tx.forget_name(handler.name)
+
+
+STATEMENTS: dict[type[ast.stmt], Callable[[Evaluator, Any], Flow]] = {
+    ast.Assign: _assign,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.Delete: _delete,
+    ast.Expr: _expression,
+    ast.Return: _return,
+    ast.If: _if,
+    ast.For: _for,
+    ast.While: _while,
+    ast.Pass: _pass,
+    ast.Global: _pass,
+    ast.Nonlocal: _pass,
+    ast.Break: _break,
+    ast.Continue: _continue,
+    ast.Assert: _assert,
+    ast.Raise: _raise,
+    ast.FunctionDef: _def,
+    ast.Import: _import,
+    ast.ImportFrom: _import_from,
+    ast.Try: _try,
+}

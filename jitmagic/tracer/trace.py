@@ -1,0 +1,202 @@
+"""Takes a function and the arguments of one call, gives the Capture of that call.
+
+An attempt that finds out that it must treat a place differently is thrown away without a trace and made again
+(row N37); what was learnt is in the ``Policy``. Nothing of the user's is run, except pure functions of constants.
+"""
+
+from __future__ import annotations
+
+import ast
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from jitmagic.errors import FullGraphError, Span, Unsupported
+from jitmagic.events import EffectRecord
+from jitmagic.graph.verifier import verify
+from jitmagic.tracer.breaks import CATALOGUE, describe
+from jitmagic.tracer.capture import Break, Capture, FrameState, Options
+from jitmagic.tracer.emit import Emitter
+from jitmagic.tracer.evaluator import Evaluator
+from jitmagic.tracer.finish import add_final_guards
+from jitmagic.tracer.frame import Frame, frame_of
+from jitmagic.tracer.guards import ClosureSource, LocalSource
+from jitmagic.tracer.output import OutputGraph, Policy
+from jitmagic.tracer.resume import BreakHere, Continuation, continue_after, split_test
+from jitmagic.tracer.signals import PlainRun, Raised, Restart
+from jitmagic.tracer.variables.base import VariableTracker
+
+__all__ = ["capture"]
+
+ATTEMPTS = 200  # every restart learns one place; more than this in one function is left plain
+
+
+def capture(function: FunctionType, arguments: dict[str, Any], options: Options, state: FrameState) -> Capture:
+    """Trace ``function(**arguments)``. Raises UserError only for what the user asked for and cannot have."""
+    policy = Policy()
+    for _ in range(ATTEMPTS):
+        output = OutputGraph(options, state, policy)
+        try:
+            return _attempt(function, arguments, output)
+        except Restart:
+            continue
+        except Unsupported as error:
+            _learn(policy, error, function)
+        except Raised as raised:
+            return _plain(output, "raises", type(raised.error).__name__)
+        except PlainRun as stop:
+            return _plain(output, stop.code, stop.detail)
+    return _plain(OutputGraph(options, state, policy), "too-many-breaks", str(ATTEMPTS))
+
+
+def _attempt(function: FunctionType, arguments: dict[str, Any], output: OutputGraph) -> Capture:
+    frame = _frame(function)
+    tx = _evaluator(function, frame, arguments, output)
+    with np.errstate(all="ignore"):
+        try:
+            result: VariableTracker | BreakHere = tx.run()
+        except BreakHere as stop:
+            result = stop
+    if isinstance(result, BreakHere):
+        _refuse_break(output, frame, result.cause)
+        return _finish_break(tx, frame, function, result)
+    return _finish(tx, result)
+
+
+def _frame(function: FunctionType) -> Frame:
+    try:
+        frame = frame_of(function)
+    except Unsupported as error:
+        raise PlainRun(error.code, error.detail) from None
+    if frame.is_generator:
+        raise PlainRun("generator", function.__qualname__)
+    return frame
+
+
+def _evaluator(
+    function: FunctionType, frame: Frame, arguments: dict[str, Any], output: OutputGraph
+) -> Evaluator:
+    builder = output.builder
+    closure = {
+        name: builder.real_cell(cell, ClosureSource(index, name), f"C[{index}]")
+        for index, (name, cell) in enumerate(
+            zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        )
+    }
+    local: dict[str, VariableTracker] = {n: builder.lazy(v, LocalSource(n)) for n, v in arguments.items()}
+    return Evaluator(output, frame, function.__globals__, "G", local, closure)
+
+
+def _learn(policy: Policy, error: Unsupported, function: FunctionType) -> None:
+    """Remember what has to run as plain Python at the next attempt."""
+    statement = error.statement
+    if statement is None:
+        raise PlainRun(error.code, error.detail) from error
+    place = Policy.place(function.__code__, statement)
+    if error.code == "data-branch" and isinstance(error.test, ast.If) and place not in policy.rewritten:
+        policy.rewritten[place] = split_test(error.test, error)
+    else:
+        policy.rewritten.pop(place, None)
+        policy.opaque[place] = error
+
+
+def _refuse_break(output: OutputGraph, frame: Frame, cause: Unsupported) -> None:
+    if not output.options.fullgraph:
+        return
+    reason = describe(_innermost(cause))
+    span = cause.span or Span(frame.filename, frame.code.co_firstlineno)
+    raise FullGraphError(
+        f"fullgraph=True allows no graph break, but {frame.code.co_qualname} has one at {span}: "
+        f"{reason.text}. Try: {reason.hint}."
+    )
+
+
+def _innermost(cause: Unsupported) -> Unsupported:
+    """The break inside a callee that made the call a break."""
+    while isinstance(cause.__cause__, Unsupported):
+        cause = cause.__cause__
+    return cause
+
+
+# -- the three endings
+def _finish(tx: Evaluator, result: VariableTracker) -> Capture:
+    emit = Emitter(tx.output, tx)
+    effects = _replay(tx, emit)
+    emit.line(f"return {emit.value(result)}")
+    return _capture(tx, emit, effects)
+
+
+def _finish_break(tx: Evaluator, frame: Frame, function: FunctionType, stop: BreakHere) -> Capture:
+    bound = [n for n in tx.locals if n not in tx.cells]
+    place = tx.place(stop.statement)
+    go_on = continue_after(frame, stop, bound, place, function.__globals__)
+    emit = Emitter(tx.output, tx)
+    effects = _replay(tx, emit)
+    emit.line(_call_of(tx, emit, go_on))
+    result = _capture(tx, emit, effects)
+    result.breaks.append(_break(frame, stop))
+    result.continues = True
+    return result
+
+
+def _call_of(tx: Evaluator, emit: Emitter, go_on: Continuation) -> str:
+    """``return f(live names...)`` of the plain statement, over the cells that it shares."""
+    cells = [emit.cell(tx.cells[name]) for name in go_on.cells]
+    packed = f"({', '.join(cells)},)" if cells else "()"
+    own = [cells[go_on.cells.index(name)] for name in go_on.code.co_freevars]
+    closure = f"({', '.join(own)},)" if own else "()"
+    follow = f"{emit.constant(go_on.next)}.bind({packed})"
+    live = "".join(f"{emit.value(tx.locals[name])}, " for name in go_on.live)
+    code = emit.constant(go_on.code)
+    return f"return new_function({code}, G, {go_on.code.co_name!r}, None, {closure})({live}{follow}, locals)"
+
+
+def _break(frame: Frame, stop: BreakHere) -> Break:
+    cause = _innermost(stop.cause)
+    reason = describe(cause)
+    return Break(reason.code, reason.text, reason.hint, stop.cause.span or frame.span(stop.statement))
+
+
+def _replay(tx: Evaluator, emit: Emitter) -> list[EffectRecord]:
+    records: list[EffectRecord] = []
+    for effect in list(tx.output.effects):
+        effect.replay(emit)
+        records.append(EffectRecord(effect.describe(), effect.span))
+    return records
+
+
+def _capture(tx: Evaluator, emit: Emitter, effects: list[EffectRecord]) -> Capture:
+    output = tx.output
+    output.graph.outputs = emit.outputs
+    text = emit.text(output.input_sources)
+    output.graph.outputs = emit.outputs
+    output.graph.prune()
+    verify(output.graph)
+    add_final_guards(output)
+    output.commit()
+    return Capture(
+        output.graph,
+        output.guards,
+        text,
+        output.constants,
+        output.examples,
+        effects=effects,
+        frozen=list(output.frozen),
+    )
+
+
+def _plain(output: OutputGraph, code: str, detail: str) -> Capture:
+    reason = CATALOGUE[code]
+    output.commit()
+    return Capture(
+        output.graph,
+        output.guards,
+        "def program(): pass",
+        output.constants,
+        output.examples,
+        plain_reason=reason.text.format(detail=detail),
+        plain_hint=reason.hint,
+    )
+
+

@@ -1,0 +1,164 @@
+"""ndarrays and NumPy scalars: a node of the graph with its description."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitmagic.errors import Unsupported
+from jitmagic.graph.meta import ArrayMeta
+from jitmagic.graph.node import Node
+from jitmagic.ops import lookup_method
+from jitmagic.ops.registry import lookup_attribute
+from jitmagic.tracer.guards import Source
+from jitmagic.tracer.signals import Raised
+from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.iterators import CountedIterator
+from jitmagic.tracer.variables.number import wrap_size
+from jitmagic.tracer.variables.sequences import TupleTracker
+
+if TYPE_CHECKING:
+    from jitmagic.tracer.emit import Emitter
+    from jitmagic.tracer.evaluator import Evaluator
+
+__all__ = ["ArrayMethod", "ArrayTracker"]
+
+
+class ArrayTracker(VariableTracker):
+    """An array, or a NumPy scalar if ``meta.scalar``. Writes through it are nodes of the graph."""
+
+    immutable = False
+
+    def __init__(self, node: Node, meta: ArrayMeta, source: Source | None = None) -> None:
+        self.node = node
+        self.meta = meta
+        self.source = source
+
+    def python_type(self) -> type:
+        return self.meta.dtype.type if self.meta.scalar else np.ndarray
+
+    def describe(self) -> str:
+        return self.source.text if self.source is not None else f"the {self.meta} made here"
+
+    def is_same_object(self, other: VariableTracker) -> bool:
+        if isinstance(other, ArrayTracker) and self.meta.scalar and other.meta.scalar and self.node is other.node:
+            return True
+        return self is other
+
+    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        if name in _KNOWN:
+            return _KNOWN[name](self)
+        found = lookup_attribute(name)
+        if found is not None:
+            return tx.call_op(found, [self], {})
+        if lookup_method(name) is not None or name in _METHODS:
+            return ArrayMethod(self, name)
+        if not hasattr(self.python_type(), name):
+            kind = "numpy." + self.python_type().__name__
+            raise python_error(AttributeError, f"{kind!r} object has no attribute {name!r}")
+        raise Unsupported("attribute", f"{self.describe()}.{name}")
+
+    def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
+        raise Unsupported("shape-assignment", f"{self.describe()}.{name} = ...")
+
+    def item(self, tx: Evaluator, key: VariableTracker) -> VariableTracker:
+        return tx.call_method_form("__getitem__", [self, key])
+
+    def set_item(self, tx: Evaluator, key: VariableTracker, value: VariableTracker) -> None:
+        tx.call_method_form("__setitem__", [self, key, value])
+
+    def truth(self, tx: Evaluator) -> bool:
+        if self.meta.shape and not self.meta.is_symbolic and self.meta.size > 1:
+            raise python_error(
+                ValueError,
+                "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()",
+            )
+        raise Unsupported("data-branch", self.describe())
+
+    def length(self, tx: Evaluator) -> VariableTracker:
+        if not self.meta.shape:
+            kind = "len() of unsized object"
+            if self.meta.scalar:
+                kind = f"object of type 'numpy.{self.python_type().__name__}' has no len()"
+            raise python_error(TypeError, kind)
+        return wrap_size(self.meta.shape[0])
+
+    def iterate(self, tx: Evaluator) -> VariableTracker:
+        if not self.meta.shape:
+            kind = "iteration over a 0-d array"
+            if self.meta.scalar:
+                kind = f"'numpy.{self.python_type().__name__}' object is not iterable"
+            raise python_error(TypeError, kind)
+        return CountedIterator(int(self.meta.shape[0]), lambda i: self.item(tx, Constant(i)))
+
+    def contains(self, tx: Evaluator, value: VariableTracker) -> VariableTracker:
+        raise Unsupported("data-branch", f"in {self.describe()}")
+
+    def reconstruct(self, emit: Emitter) -> str:
+        return emit.output(self.node)
+
+
+def _shape(array: ArrayTracker) -> VariableTracker:
+    return TupleTracker([wrap_size(n) for n in array.meta.shape])
+
+
+def _strides(array: ArrayTracker) -> VariableTracker:
+    if array.meta.is_symbolic:
+        raise Unsupported("attribute", f"{array.describe()}.strides")
+    return TupleTracker([Constant(n) for n in array.meta.strides])
+
+
+_KNOWN: dict[str, Callable[[ArrayTracker], VariableTracker]] = {
+    "shape": _shape,
+    "strides": _strides,
+    "ndim": lambda a: Constant(a.meta.ndim),
+    "dtype": lambda a: Constant(a.meta.dtype),
+    "size": lambda a: wrap_size(a.meta.size),
+    "itemsize": lambda a: Constant(a.meta.dtype.itemsize),
+    "nbytes": lambda a: wrap_size(a.meta.size * a.meta.dtype.itemsize),
+    "__class__": lambda a: Constant(a.python_type()),
+}
+
+
+def _to_number(tx: Evaluator, array: ArrayTracker, args: Sequence[VariableTracker], kind: str) -> VariableTracker:
+    """``x.item()`` and ``float(x)`` of a single element."""
+    if args or (array.meta.shape and int(array.meta.size) != 1):
+        raise Unsupported("data-number", f"{array.describe()}.{kind}")
+    return tx.python_number(array)
+
+
+_METHODS: dict[str, Callable[..., VariableTracker]] = {
+    "item": lambda tx, array, args: _to_number(tx, array, args, "item()"),
+    "__len__": lambda tx, array, args: array.length(tx),
+    "__iter__": lambda tx, array, args: array.iterate(tx),
+}
+
+
+class ArrayMethod(VariableTracker):
+    """A method of an array, not called yet."""
+
+    def __init__(self, receiver: ArrayTracker, name: str) -> None:
+        self.receiver = receiver
+        self.name = name
+
+    def describe(self) -> str:
+        return f"{self.receiver.describe()}.{self.name}"
+
+    def call(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        own = _METHODS.get(self.name)
+        if own is not None and not kwargs:
+            return own(tx, self.receiver, args)
+        found = lookup_method(self.name)
+        if found is None:
+            raise Unsupported("call", self.describe())
+        if self.receiver.meta.scalar and not hasattr(self.receiver.python_type(), self.name):
+            raise Raised(AttributeError(self.name))
+        return tx.call_form(*found, [self.receiver, *args], kwargs)
+
+    def reconstruct(self, emit: Emitter) -> str:
+        return f"{emit.value(self.receiver)}.{self.name}"

@@ -1,0 +1,118 @@
+"""VariableTracker: the evaluator's stand-in for one Python value, with its source and its pending changes.
+
+Every operation that the evaluator needs is a method here whose default is a graph break; a family overrides what it
+can answer. Trackers of mutable objects are mutable themselves, and identity of trackers is identity of objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from jitmagic.errors import Unsupported
+from jitmagic.tracer.guards import Source
+from jitmagic.tracer.signals import NotConstant, Raised
+
+if TYPE_CHECKING:
+    from jitmagic.tracer.emit import Emitter
+    from jitmagic.tracer.evaluator import Evaluator
+
+__all__ = ["VariableTracker", "python_error"]
+
+
+def python_error(kind: type[BaseException], *args: Any) -> Raised:
+    """The signal that the traced program raised ``kind(*args)``."""
+    return Raised(kind(*args))
+
+
+class VariableTracker:
+    """Base. ``source`` says where the value came from; None for a value made during the trace."""
+
+    source: Source | None = None
+    immutable: ClassVar[bool] = True
+
+    # -- what it is
+    def python_type(self) -> type:
+        """The class of the value."""
+        raise Unsupported("operator", f"type of {self.describe()}")
+
+    def constant(self) -> Any:
+        """The value itself, if it is known now. Raises NotConstant."""
+        raise NotConstant
+
+    @property
+    def is_constant(self) -> bool:
+        try:
+            self.constant()
+        except NotConstant:
+            return False
+        return True
+
+    def describe(self) -> str:
+        """What a message calls it."""
+        if self.source is not None:
+            return self.source.text
+        try:
+            return f"a {self.python_type().__name__}"
+        except Unsupported:
+            return "a value"
+
+    def is_same_object(self, other: VariableTracker) -> bool:
+        """``self is other``."""
+        if self is other:
+            return True
+        if self.is_constant and other.is_constant:
+            return self.constant() is other.constant()
+        return False
+
+    # -- operations
+    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        raise Unsupported("attribute", f"{self.describe()}.{name}")
+
+    def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
+        raise Unsupported("store", f"{self.describe()}.{name} = ...")
+
+    def delete_attribute(self, tx: Evaluator, name: str) -> None:
+        raise Unsupported("store", f"del {self.describe()}.{name}")
+
+    def call(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        raise Unsupported("call", self.describe())
+
+    def method(
+        self, tx: Evaluator, name: str, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        """``self.name(*args, **kwargs)``."""
+        return self.attribute(tx, name).call(tx, args, kwargs)
+
+    def item(self, tx: Evaluator, key: VariableTracker) -> VariableTracker:
+        raise Unsupported("subscript", self.describe())
+
+    def set_item(self, tx: Evaluator, key: VariableTracker, value: VariableTracker) -> None:
+        raise Unsupported("store", f"{self.describe()}[...] = ...")
+
+    def delete_item(self, tx: Evaluator, key: VariableTracker) -> None:
+        raise Unsupported("store", f"del {self.describe()}[...]")
+
+    def truth(self, tx: Evaluator) -> bool:
+        raise Unsupported("data-branch", self.describe())
+
+    def length(self, tx: Evaluator) -> VariableTracker:
+        raise Unsupported("call", f"len({self.describe()})")
+
+    def contains(self, tx: Evaluator, value: VariableTracker) -> VariableTracker:
+        raise Unsupported("operator", f"in {self.describe()}")
+
+    def iterate(self, tx: Evaluator) -> VariableTracker:
+        """``iter(self)``: a tracker with ``next_item``."""
+        raise Unsupported("iterate", self.describe())
+
+    def next_item(self, tx: Evaluator) -> VariableTracker | None:
+        """``next(self)``, or None when the iterator is exhausted."""
+        raise Unsupported("iterate", self.describe())
+
+    # -- leaving the trace
+    def reconstruct(self, emit: Emitter) -> str:
+        """Python text that makes the value in the generated program (no source: it was made in the trace)."""
+        raise Unsupported("call", f"passing on {self.describe()}")

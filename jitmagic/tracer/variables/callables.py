@@ -1,0 +1,197 @@
+"""Callables that are not functions of the user: builtins, NumPy functions, classes; and Python modules."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from jitmagic.errors import Unsupported
+from jitmagic.ops import lookup
+from jitmagic.ops.extern import extern
+from jitmagic.ops.python_numbers import NUMBER_FUNCTIONS
+from jitmagic.tracer.guards import DictSource, Source
+from jitmagic.tracer.signals import NotConstant
+from jitmagic.tracer.variables.array import ArrayTracker
+from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.constant import Constant, run
+from jitmagic.tracer.variables.functions import BoundMethod, FunctionTracker
+from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt, number_call
+from jitmagic.tracer.variables.objects import MISSING, ObjectTracker, find_in_class
+
+if TYPE_CHECKING:
+    from jitmagic.tracer.emit import Emitter
+    from jitmagic.tracer.evaluator import Evaluator
+
+__all__ = ["CallableTracker", "ClassTracker", "ModuleTracker", "NumpyFunction"]
+
+
+class CallableTracker(VariableTracker):
+    """A builtin or C function, answered by the table in ``tracer.builtin_calls``, or run on constants if pure."""
+
+    def __init__(self, value: Any, source: Source | None) -> None:
+        self.value = value
+        self.source = source
+
+    def python_type(self) -> type:
+        return type(self.value)
+
+    def describe(self) -> str:
+        return self.source.text if self.source is not None else getattr(self.value, "__name__", repr(self.value))
+
+    def is_same_object(self, other: VariableTracker) -> bool:
+        return isinstance(other, CallableTracker) and other.value is self.value
+
+    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        if name in ("__name__", "__qualname__", "__module__", "__doc__"):
+            return Constant(getattr(self.value, name))
+        raise Unsupported("attribute", f"{self.describe()}.{name}")
+
+    def call(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        from jitmagic.tracer.builtin_calls import call_builtin
+
+        return call_builtin(tx, self, args, kwargs)
+
+    def reconstruct(self, emit: Emitter) -> str:
+        return emit.constant(self.value)
+
+
+class NumpyFunction(CallableTracker):
+    """A function or ufunc of NumPy or SciPy: an op row, or its Python body traced through, or an extern node."""
+
+    def call(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        found = lookup(self.value)
+        if found is not None:
+            return tx.call_form(*found, args, kwargs)
+        body = getattr(self.value, "__wrapped__", self.value)
+        if isinstance(body, FunctionType):
+            traced = self._trace_through(tx, body, args, kwargs)
+            if traced is not None:
+                return traced
+        return tx.call_op(extern(self.value), args, kwargs)
+
+    def _trace_through(
+        self, tx: Evaluator, body: FunctionType, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker | None:
+        place = tx.place(tx.node)
+        if place in tx.output.policy.no_inline:
+            return None
+        return FunctionTracker(body, None).call(tx, args, kwargs)
+
+    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        value = getattr(self.value, name, MISSING)
+        if name in ("reduce", "accumulate", "outer", "at", "reduceat"):
+            return NumpyFunction(value, None)
+        return super().attribute(tx, name)
+
+
+class ModuleTracker(VariableTracker):
+    """A Python module; attributes are read from its dict, through its source."""
+
+    def __init__(self, value: ModuleType, source: Source | None) -> None:
+        self.value = value
+        self.source = source
+
+    def python_type(self) -> type:
+        return ModuleType
+
+    def describe(self) -> str:
+        return self.value.__name__
+
+    def is_same_object(self, other: VariableTracker) -> bool:
+        return isinstance(other, ModuleTracker) and other.value is self.value
+
+    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        own = vars(self.value)
+        if name not in own:
+            if not hasattr(self.value, name):
+                raise python_error(AttributeError, f"module {self.value.__name__!r} has no attribute {name!r}")
+            raise Unsupported("attribute", f"{self.describe()}.{name}")
+        source = None if self.source is None else DictSource(self.source, name)
+        return tx.output.builder.wrap(tx, own[name], source)
+
+    def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
+        raise Unsupported("store", f"{self.describe()}.{name} = ...")
+
+    def reconstruct(self, emit: Emitter) -> str:
+        return emit.constant(self.value)
+
+
+class ClassTracker(CallableTracker):
+    """A class. Calling one of the user's makes an instance whose ``__init__`` is traced."""
+
+    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        cls: type = self.value
+        if issubclass(cls, enum.Enum) and name in cls.__members__:
+            return tx.output.builder.constant_object(tx, cls.__members__[name])
+        if name in ("__name__", "__qualname__", "__module__", "__doc__"):
+            return Constant(getattr(cls, name))
+        entry = find_in_class(cls, name)
+        if entry is MISSING or hasattr(type(cls), name):
+            if not hasattr(cls, name):
+                text = f"type object {cls.__name__!r} has no attribute {name!r}"
+                raise python_error(AttributeError, text)
+            raise Unsupported("attribute", f"{self.describe()}.{name}")
+        if self.source is not None:
+            from jitmagic.tracer.guards.kinds import own_class_attribute_guard
+
+            tx.output.guards.add(own_class_attribute_guard(self.source, cls, name))
+        builder = tx.output.builder
+        if isinstance(entry, staticmethod):
+            return builder.constant_object(tx, entry.__func__)
+        if isinstance(entry, classmethod):
+            return BoundMethod(builder.constant_object(tx, entry.__func__), self)
+        if isinstance(entry, FunctionType) or not hasattr(type(entry), "__get__"):
+            return builder.class_entry(tx, cls, name, entry)
+        raise Unsupported("attribute", f"{self.describe()}.{name}")
+
+    def call(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        from jitmagic.tracer.builtin_calls import BUILTINS, call_builtin
+
+        if self.value in BUILTINS:
+            return call_builtin(tx, self, args, kwargs)
+        found = lookup(self.value)
+        if found is not None:
+            return tx.call_form(*found, args, kwargs)
+        return self._construct(tx, args, kwargs)
+
+    def _construct(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        cls: type = self.value
+        plain = type(cls) is type and find_in_class(cls, "__new__") is object.__new__
+        if not plain or cls.__module__ == "builtins" or hasattr(cls, "__del__"):
+            raise Unsupported("call", f"{cls.__name__}()")
+        instance = ObjectTracker(cls, None, None)
+        init = find_in_class(cls, "__init__")
+        if init is object.__init__:
+            if args or kwargs:
+                raise python_error(TypeError, f"{cls.__name__}() takes no arguments")
+            return instance
+        if not isinstance(init, FunctionType):
+            raise Unsupported("call", f"{cls.__name__}()")
+        tx.output.builder.class_entry(tx, cls, "__init__", init).call(tx, [instance, *args], kwargs)
+        return instance
+
+
+def call_on_numbers(
+    tx: Evaluator, function: Any, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+) -> VariableTracker | None:
+    """``math.sqrt`` and its kin: on constants at once, on run-time numbers as a node."""
+    row = NUMBER_FUNCTIONS.get(function)
+    if row is None or kwargs:
+        return None
+    if all(a.is_constant for a in args):
+        return run(lambda: function(*(a.constant() for a in args)))
+    numbers = [a for a in args if isinstance(a, RunTimeNumber | SymbolicInt | Constant)]
+    scalars = [a for a in args if isinstance(a, ArrayTracker) and a.meta.scalar and a.meta.dtype.kind in "fiu"]
+    if len(numbers) + len(scalars) != len(args):
+        raise NotConstant
+    return number_call(tx, row, args)

@@ -1,0 +1,131 @@
+"""Values that are known while tracing: None, booleans, numbers, strings, dtypes, and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitmagic.errors import Unsupported
+from jitmagic.tracer.guards import Source
+from jitmagic.tracer.signals import Raised
+from jitmagic.tracer.variables.base import VariableTracker, python_error
+
+if TYPE_CHECKING:
+    from jitmagic.tracer.emit import Emitter
+    from jitmagic.tracer.evaluator import Evaluator
+
+__all__ = ["LITERALS", "Constant", "is_literal", "wrap_constant"]
+
+LITERALS = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented))
+
+
+def is_literal(value: Any) -> bool:
+    """A value whose class is exactly one of Python's literals."""
+    return type(value) in LITERALS
+
+
+class Constant(VariableTracker):
+    """One known immutable value. Its methods and attributes are run for real."""
+
+    def __init__(self, value: Any, source: Source | None = None) -> None:
+        self.value = value
+        self.source = source
+
+    def constant(self) -> Any:
+        return self.value
+
+    def python_type(self) -> type:
+        return type(self.value)
+
+    def describe(self) -> str:
+        return self.source.text if self.source is not None else repr(self.value)
+
+    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        try:
+            found = getattr(self.value, name)
+        except AttributeError as error:
+            raise Raised(error) from None
+        if callable(found) and not isinstance(found, type):
+            return ConstantMethod(self, name)
+        return wrap_constant(found)
+
+    def item(self, tx: Evaluator, key: VariableTracker) -> VariableTracker:
+        if isinstance(self.value, str | bytes) and key.is_constant:
+            return run(lambda: self.value[key.constant()])
+        if not hasattr(type(self.value), "__getitem__"):
+            raise python_error(TypeError, f"{type(self.value).__name__!r} object is not subscriptable")
+        return super().item(tx, key)
+
+    def truth(self, tx: Evaluator) -> bool:
+        return bool(self.value)
+
+    def length(self, tx: Evaluator) -> VariableTracker:
+        return run(lambda: len(self.value))
+
+    def contains(self, tx: Evaluator, value: VariableTracker) -> VariableTracker:
+        if value.is_constant:
+            return run(lambda: value.constant() in self.value)
+        return super().contains(tx, value)
+
+    def iterate(self, tx: Evaluator) -> VariableTracker:
+        from jitmagic.tracer.variables.iterators import SequenceIterator
+
+        if isinstance(self.value, str | bytes):
+            return SequenceIterator([Constant(v) for v in self.value])
+        raise python_error(TypeError, f"{type(self.value).__name__!r} object is not iterable")
+
+    def reconstruct(self, emit: Emitter) -> str:
+        value = self.value
+        if is_literal(value) and not (isinstance(value, float | complex) and not np.isfinite(value)):
+            return "..." if value is Ellipsis else repr(value)
+        return emit.constant(value)
+
+
+class ConstantMethod(VariableTracker):
+    """A bound method of a constant: runs for real when its arguments are known."""
+
+    def __init__(self, receiver: Constant, name: str) -> None:
+        self.receiver = receiver
+        self.name = name
+
+    def python_type(self) -> type:
+        return type(getattr(self.receiver.value, self.name))
+
+    def describe(self) -> str:
+        return f"{self.receiver.describe()}.{self.name}"
+
+    def call(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        method = getattr(self.receiver.value, self.name)
+        if isinstance(self.receiver.value, str) and self.name == "join" and len(args) == 1:
+            args = [Constant([v.constant() for v in tx.unpack(args[0])])]
+        if self.name == "format" and not all(a.is_constant for a in (*args, *kwargs.values())):
+            raise Unsupported("call", self.describe())
+        values = [a.constant() for a in args]
+        named = {k: v.constant() for k, v in kwargs.items()}
+        return run(lambda: method(*values, **named))
+
+    def reconstruct(self, emit: Emitter) -> str:
+        return f"{emit.value(self.receiver)}.{self.name}"
+
+
+def wrap_constant(value: Any) -> VariableTracker:
+    """The tracker of a result that was computed from constants."""
+    from jitmagic.tracer.variables.sequences import ListTracker, TupleTracker
+
+    if type(value) is tuple:
+        return TupleTracker([wrap_constant(v) for v in value])
+    if type(value) is list:
+        return ListTracker([wrap_constant(v) for v in value])
+    return Constant(value)
+
+
+def run(compute: Any) -> VariableTracker:
+    """Run a computation on constants; what it raises is raised in the traced program."""
+    try:
+        return wrap_constant(compute())
+    except Exception as error:
+        raise Raised(error) from None

@@ -1,0 +1,213 @@
+"""Functions: of the user (inlined), of Python (answered by tables), of NumPy (ops, or traced through)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import CellType, CodeType, FunctionType
+from typing import TYPE_CHECKING, Any
+
+from jitmagic.errors import Unsupported
+from jitmagic.tracer.effects import CellEffect
+from jitmagic.tracer.guards import Source
+from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.constant import Constant
+
+if TYPE_CHECKING:
+    from jitmagic.tracer.emit import Emitter
+    from jitmagic.tracer.evaluator import Evaluator
+    from jitmagic.tracer.frame import FunctionNode
+
+__all__ = ["BoundMethod", "Cell", "FunctionTracker", "NestedFunction", "PartialTracker"]
+
+
+class Cell:
+    """A variable that inner functions share. ``real`` is the cell object, if it existed before the call."""
+
+    def __init__(self, name: str, content: VariableTracker | None = None, real: CellType | None = None) -> None:
+        self.name = name
+        self.content = content
+        self.real = real
+        self.code: str | None = None
+        self.is_changed = False
+
+    def store(self, tx: Evaluator, value: VariableTracker | None) -> None:
+        if self.real is not None and not self.is_changed:
+            tx.output.add_effect(CellEffect(self, self.name))
+        self.is_changed = True
+        self.content = value
+
+    def cell_code(self, emit: Emitter) -> str:
+        """Python text for the cell object itself in the generated program."""
+        return emit.cell(self)
+
+
+class FunctionTracker(VariableTracker):
+    """A Python function that existed before the call; calling it inlines it."""
+
+    def __init__(self, function: FunctionType, source: Source | None, cells: Sequence[Cell] = ()) -> None:
+        self.function = function
+        self.source = source
+        self.cells = tuple(cells)
+
+    def python_type(self) -> type:
+        return FunctionType
+
+    def describe(self) -> str:
+        return f"{self.function.__qualname__}()"
+
+    def call(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        return tx.inline(self, args, kwargs)
+
+    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        if name in ("__name__", "__qualname__", "__module__", "__doc__"):
+            return Constant(getattr(self.function, name))
+        raise Unsupported("attribute", f"{self.describe()}.{name}")
+
+    def reconstruct(self, emit: Emitter) -> str:
+        return emit.constant(self.function)
+
+
+class NestedFunction(VariableTracker):
+    """A function or lambda defined during the trace; its cells are those of the frame that defines it."""
+
+    def __init__(
+        self,
+        code: CodeType,
+        node: FunctionNode,
+        owner: Evaluator,
+        cells: Sequence[Cell],
+        defaults: Sequence[VariableTracker],
+        kwdefaults: dict[str, VariableTracker],
+    ) -> None:
+        self.code = code
+        self.node = node
+        self.owner = owner
+        self.cells = tuple(cells)
+        self.defaults = tuple(defaults)
+        self.kwdefaults = kwdefaults
+
+    def python_type(self) -> type:
+        return FunctionType
+
+    def describe(self) -> str:
+        return f"{self.code.co_qualname}()"
+
+    def call(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        return tx.inline_nested(self, args, kwargs)
+
+    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        if name in ("__name__", "__qualname__"):
+            return Constant(self.code.co_name if name == "__name__" else self.code.co_qualname)
+        raise Unsupported("attribute", f"{self.describe()}.{name}")
+
+    def reconstruct(self, emit: Emitter) -> str:
+        cells = ", ".join(emit.cell(c) for c in self.cells)
+        closure = f"({cells},)" if cells else "()"
+        defaults = ", ".join(emit.value(v) for v in self.defaults)
+        name = emit.temporary()
+        code = emit.constant(self.code)
+        packed = f"({defaults},)" if defaults else "None"
+        emit.line(f"{name} = new_function({code}, {self.owner.namespace}, {self.code.co_name!r}, {packed}, {closure})")
+        if self.kwdefaults:
+            inner = ", ".join(f"{k!r}: {emit.value(v)}" for k, v in self.kwdefaults.items())
+            emit.line(f"{name}.__kwdefaults__ = {{{inner}}}")
+        return name
+
+
+class BoundMethod(VariableTracker):
+    """A Python function bound to a receiver."""
+
+    def __init__(self, function: VariableTracker, receiver: VariableTracker, source: Source | None = None) -> None:
+        self.function = function
+        self.receiver = receiver
+        self.source = source
+
+    def describe(self) -> str:
+        return self.function.describe()
+
+    def call(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        return self.function.call(tx, [self.receiver, *args], kwargs)
+
+    def reconstruct(self, emit: Emitter) -> str:
+        return f"bind_method({emit.value(self.function)}, {emit.value(self.receiver)})"
+
+
+class PartialTracker(VariableTracker):
+    """``functools.partial``."""
+
+    def __init__(
+        self,
+        function: VariableTracker,
+        args: Sequence[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+        source: Source | None = None,
+    ) -> None:
+        self.function = function
+        self.args = list(args)
+        self.kwargs = kwargs
+        self.source = source
+
+    def call(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        return self.function.call(tx, [*self.args, *args], {**self.kwargs, **kwargs})
+
+    def reconstruct(self, emit: Emitter) -> str:
+        parts = [emit.value(self.function), *(emit.value(a) for a in self.args)]
+        parts += [f"{k}={emit.value(v)}" for k, v in self.kwargs.items()]
+        return f"partial({', '.join(parts)})"
+
+
+def bind_arguments(
+    name: str,
+    code: CodeType,
+    args: Sequence[VariableTracker],
+    kwargs: dict[str, VariableTracker],
+    defaults: Sequence[VariableTracker],
+    kwdefaults: dict[str, VariableTracker],
+) -> dict[str, VariableTracker]:
+    """Python's argument binding over trackers. Raises TypeError in the traced program as Python does."""
+    from jitmagic.tracer.variables.mappings import DictTracker
+    from jitmagic.tracer.variables.sequences import TupleTracker
+
+    names = code.co_varnames
+    count, posonly, kwonly = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount
+    bound: dict[str, VariableTracker] = dict(zip(names[:count], args, strict=False))
+    named = dict(kwargs)
+    for key in list(named):
+        if key in names[posonly : count + kwonly]:
+            if key in bound:
+                raise python_error(TypeError, f"{name}() got multiple values for argument {key!r}")
+            bound[key] = named.pop(key)
+    by_default = dict(zip(names[count - len(defaults) : count], defaults, strict=True)) | kwdefaults
+    for key, value in by_default.items():
+        bound.setdefault(key, value)
+    extra = code.co_flags
+    position = count + kwonly
+    if extra & 0x04:
+        bound[names[position]] = TupleTracker(args[count:])
+        position += 1
+    if extra & 0x08:
+        bound[names[position]] = DictTracker(named)
+    missing = [n for n in names[: count + kwonly] if n not in bound]
+    if missing or (named and not extra & 0x08) or (len(args) > count and not extra & 0x04):
+        raise _binding_error(name, code, args, kwargs, defaults, kwdefaults)
+    return bound
+
+
+def _binding_error(name: str, code: CodeType, args: Any, kwargs: Any, defaults: Any, kwdefaults: Any) -> BaseException:
+    """Let Python itself word the error, with a function of the same parameters."""
+    empty: tuple[CellType, ...] = tuple(CellType() for _ in code.co_freevars)
+    probe = FunctionType(code, {}, name, tuple(None for _ in defaults), empty)
+    probe.__kwdefaults__ = dict.fromkeys(kwdefaults)
+    try:
+        probe(*(None for _ in args), **dict.fromkeys(kwargs))
+    except TypeError as error:
+        return python_error(TypeError, *error.args)
+    return python_error(TypeError, f"{name}() got wrong arguments")

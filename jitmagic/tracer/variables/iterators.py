@@ -1,0 +1,136 @@
+"""Iterators made during the trace, and those of the caller that can be looked into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from jitmagic.tracer.variables.base import VariableTracker
+
+if TYPE_CHECKING:
+    from jitmagic.tracer.emit import Emitter
+    from jitmagic.tracer.evaluator import Evaluator
+
+__all__ = ["ChainIterator", "CountedIterator", "IteratorTracker", "MapIterator", "SequenceIterator", "ZipIterator"]
+
+
+class IteratorTracker(VariableTracker):
+    """Base: an iterator is its own ``iter``; what it is not asked for it does not compute."""
+
+    immutable = False
+
+    def iterate(self, tx: Evaluator) -> VariableTracker:
+        return self
+
+    def python_type(self) -> type:
+        return type(iter(()))
+
+    def truth(self, tx: Evaluator) -> bool:
+        return True
+
+    def reconstruct(self, emit: Emitter) -> str:
+        return f"iter({emit.value_list(self.rest(emit.tx))})"
+
+    def rest(self, tx: Evaluator) -> list[VariableTracker]:
+        """Everything that is left; uses the iterator up."""
+        items: list[VariableTracker] = []
+        while (item := self.next_item(tx)) is not None:
+            items.append(item)
+        return items
+
+
+class SequenceIterator(IteratorTracker):
+    """Over a Python list of trackers that may grow while the loop runs, as lists do."""
+
+    def __init__(self, items: Sequence[VariableTracker], index: int = 0) -> None:
+        self.items = items
+        self.index = index
+
+    def next_item(self, tx: Evaluator) -> VariableTracker | None:
+        if self.index >= len(self.items):
+            return None
+        self.index += 1
+        return tx.realize(self.items[self.index - 1])
+
+
+class CountedIterator(IteratorTracker):
+    """``count`` items, each made when it is asked for (the rows of an array, the steps of a range)."""
+
+    def __init__(self, count: int, make: Callable[[int], VariableTracker]) -> None:
+        self.count = count
+        self.make = make
+        self.index = 0
+
+    def next_item(self, tx: Evaluator) -> VariableTracker | None:
+        if self.index >= self.count:
+            return None
+        self.index += 1
+        return self.make(self.index - 1)
+
+
+class ZipIterator(IteratorTracker):
+    """``zip`` of iterators; ``strict`` as in Python."""
+
+    def __init__(self, sources: Sequence[VariableTracker], strict: bool = False) -> None:
+        self.sources = sources
+        self.strict = strict
+
+    def next_item(self, tx: Evaluator) -> VariableTracker | None:
+        from jitmagic.tracer.variables.sequences import TupleTracker
+
+        items: list[VariableTracker] = []
+        for position, source in enumerate(self.sources):
+            item = source.next_item(tx)
+            if item is None:
+                self._check_lengths(tx, position)
+                return None
+            items.append(item)
+        return TupleTracker(items) if items else None
+
+    def _check_lengths(self, tx: Evaluator, position: int) -> None:
+        from jitmagic.tracer.variables.base import python_error
+
+        if not self.strict:
+            return
+        plural = " " if position == 1 else "s 1-"
+        if position:
+            raise python_error(ValueError, f"zip() argument {position + 1} is shorter than argument{plural}{position}")
+        for later, source in enumerate(self.sources[1:], 2):
+            if source.next_item(tx) is not None:
+                plural = " " if later == 2 else "s 1-"
+                raise python_error(ValueError, f"zip() argument {later} is longer than argument{plural}{later - 1}")
+
+
+class MapIterator(IteratorTracker):
+    """``map`` and ``enumerate``: a function of the trace applied to each item in turn."""
+
+    def __init__(self, source: VariableTracker, change: Callable[[VariableTracker], VariableTracker | None]) -> None:
+        self.source_iterator = source
+        self.change = change
+
+    def next_item(self, tx: Evaluator) -> VariableTracker | None:
+        """The next changed item; items changed to None are left out (``filter``)."""
+        while (item := self.source_iterator.next_item(tx)) is not None:
+            changed = self.change(item)
+            if changed is not None:
+                return changed
+        return None
+
+
+class ChainIterator(IteratorTracker):
+    """One iterable after the other."""
+
+    def __init__(self, sources: Sequence[VariableTracker]) -> None:
+        self.waiting = list(sources)
+        self.current: VariableTracker | None = None
+
+    def next_item(self, tx: Evaluator) -> VariableTracker | None:
+        while True:
+            if self.current is None:
+                if not self.waiting:
+                    return None
+                self.current = self.waiting.pop(0).iterate(tx)
+            item = self.current.next_item(tx)
+            if item is not None:
+                return item
+            self.current = None

@@ -1,0 +1,379 @@
+"""Lists, tuples, named tuples, ranges and slices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitmagic.errors import Unsupported
+from jitmagic.graph.shapes import SymInt
+from jitmagic.tracer.effects import ContentsEffect
+from jitmagic.tracer.guards import Source
+from jitmagic.tracer.signals import Raised
+from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.iterators import CountedIterator, SequenceIterator
+from jitmagic.tracer.variables.number import SymbolicInt, wrap_size
+
+if TYPE_CHECKING:
+    from jitmagic.tracer.emit import Emitter
+    from jitmagic.tracer.evaluator import Evaluator
+
+__all__ = ["ListTracker", "NamedTupleTracker", "RangeTracker", "SequenceMethod", "SliceTracker", "TupleTracker"]
+
+
+class SequenceTracker(VariableTracker):
+    """What lists and tuples share. ``items`` holds trackers; those of an input are wrapped when first read."""
+
+    kind: type = tuple
+
+    def __init__(self, items: Iterable[VariableTracker], source: Source | None = None) -> None:
+        self.items = list(items)
+        self.source = source
+
+    def python_type(self) -> type:
+        return self.kind
+
+    def constant(self) -> Any:
+        return self.kind(v.constant() for v in self.items)
+
+    @property
+    def is_constant(self) -> bool:
+        return all(v.is_constant for v in self.items)
+
+    def truth(self, tx: Evaluator) -> bool:
+        return bool(self.items)
+
+    def length(self, tx: Evaluator) -> VariableTracker:
+        return Constant(len(self.items))
+
+    def iterate(self, tx: Evaluator) -> VariableTracker:
+        return SequenceIterator(self.items)
+
+    def like(self, items: Iterable[VariableTracker]) -> SequenceTracker:
+        """A new sequence of the plain class, as slicing and ``+`` give."""
+        return TupleTracker(items)
+
+    def item(self, tx: Evaluator, key: VariableTracker) -> VariableTracker:
+        index = self._index(tx, key)
+        try:
+            found = self.items[index]
+        except IndexError:
+            raise python_error(IndexError, f"{self.kind.__name__} index out of range") from None
+        return self.like(found) if isinstance(index, slice) else tx.realize(found)  # type: ignore[arg-type]
+
+    def _index(self, tx: Evaluator, key: VariableTracker) -> Any:
+        if isinstance(key, SymbolicInt):
+            return key.fix()
+        if isinstance(key, SliceTracker):
+            return key.constant()
+        value = key.constant() if isinstance(key, Constant) else None
+        if isinstance(value, int) and not isinstance(value, type):
+            return int(value)
+        if isinstance(key, Constant):
+            name = self.kind.__name__
+            text = f"{name} indices must be integers or slices, not {type(value).__name__}"
+            raise python_error(TypeError, text)
+        raise Unsupported("subscript", f"{self.describe()}[{key.describe()}]")
+
+    def contains(self, tx: Evaluator, value: VariableTracker) -> VariableTracker:
+        return Constant(any(tx.same_or_equal(value, tx.realize(v)) for v in self.items))
+
+    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        if name in self.methods():
+            return SequenceMethod(self, name)
+        if not hasattr(self.kind, name):
+            raise python_error(AttributeError, f"{self.kind.__name__!r} object has no attribute {name!r}")
+        raise Unsupported("attribute", f"{self.describe()}.{name}")
+
+    def methods(self) -> dict[str, Callable[..., VariableTracker]]:
+        return _READING
+
+    def reconstruct(self, emit: Emitter) -> str:
+        inner = ", ".join(emit.value(v) for v in self.items)
+        return f"({inner},)" if len(self.items) == 1 else f"({inner})"
+
+
+class TupleTracker(SequenceTracker):
+    """A tuple."""
+
+    kind = tuple
+
+
+class NamedTupleTracker(TupleTracker):
+    """A named tuple: a tuple with its class and field names."""
+
+    def __init__(self, cls: type, items: Iterable[VariableTracker], source: Source | None = None) -> None:
+        super().__init__(items, source)
+        self.cls = cls
+
+    def python_type(self) -> type:
+        return self.cls
+
+    def constant(self) -> Any:
+        return self.cls(*(v.constant() for v in self.items))
+
+    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        fields: tuple[str, ...] = self.cls._fields  # type: ignore[attr-defined]
+        if name in fields:
+            return tx.realize(self.items[fields.index(name)])
+        if name == "_fields":
+            return TupleTracker([Constant(f) for f in fields])
+        return super().attribute(tx, name)
+
+    def reconstruct(self, emit: Emitter) -> str:
+        return f"{emit.constant(self.cls)}({', '.join(emit.value(v) for v in self.items)})"
+
+
+class ListTracker(SequenceTracker):
+    """A list. One that came from outside is given its final contents after the graph has run."""
+
+    kind = list
+    immutable = False
+
+    def __init__(self, items: Iterable[VariableTracker], source: Source | None = None) -> None:
+        super().__init__(items, source)
+        self.is_changed = False
+
+    def like(self, items: Iterable[VariableTracker]) -> SequenceTracker:
+        return ListTracker(items)
+
+    def will_change(self, tx: Evaluator) -> None:
+        """Call before every mutation."""
+        if self.source is not None and not self.is_changed:
+            tx.output.add_effect(ContentsEffect(self, "list"))
+        self.is_changed = True
+
+    def set_item(self, tx: Evaluator, key: VariableTracker, value: VariableTracker) -> None:
+        index = self._index(tx, key)
+        self.will_change(tx)
+        try:
+            self.items[index] = tx.unpack(value) if isinstance(index, slice) else value
+        except IndexError:
+            raise python_error(IndexError, "list assignment index out of range") from None
+        except ValueError as error:
+            raise Raised(error) from None
+
+    def delete_item(self, tx: Evaluator, key: VariableTracker) -> None:
+        index = self._index(tx, key)
+        self.will_change(tx)
+        try:
+            del self.items[index]
+        except IndexError:
+            raise python_error(IndexError, "list assignment index out of range") from None
+
+    def methods(self) -> dict[str, Callable[..., VariableTracker]]:
+        return _WRITING
+
+    def reconstruct(self, emit: Emitter) -> str:
+        return emit.value_list(self.items)
+
+
+class SequenceMethod(VariableTracker):
+    """A method of a list or tuple, not called yet."""
+
+    def __init__(self, receiver: SequenceTracker, name: str) -> None:
+        self.receiver = receiver
+        self.name = name
+
+    def describe(self) -> str:
+        return f"{self.receiver.describe()}.{self.name}"
+
+    def call(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        return self.receiver.methods()[self.name](tx, self.receiver, *args, **kwargs)
+
+    def reconstruct(self, emit: Emitter) -> str:
+        return f"{emit.value(self.receiver)}.{self.name}"
+
+
+def _count(tx: Evaluator, seq: SequenceTracker, value: VariableTracker) -> VariableTracker:
+    return Constant(sum(tx.same_or_equal(value, tx.realize(v)) for v in seq.items))
+
+
+def _find(tx: Evaluator, seq: SequenceTracker, value: VariableTracker, *limits: VariableTracker) -> VariableTracker:
+    bounds = slice(*(v.constant() for v in limits)) if len(limits) != 1 else slice(limits[0].constant(), None)
+    for i in range(*bounds.indices(len(seq.items))) if limits else range(len(seq.items)):
+        if tx.same_or_equal(tx.realize(seq.items[i]), value):
+            return Constant(i)
+    if isinstance(seq, ListTracker):
+        shown = repr(value.constant()) if value.is_constant else "value"
+        raise python_error(ValueError, f"{shown} is not in list")
+    raise python_error(ValueError, "tuple.index(x): x not in tuple")
+
+
+def _append(tx: Evaluator, seq: ListTracker, value: VariableTracker) -> VariableTracker:
+    seq.will_change(tx)
+    seq.items.append(value)
+    return Constant(None)
+
+
+def _extend(tx: Evaluator, seq: ListTracker, values: VariableTracker) -> VariableTracker:
+    new = tx.unpack(values)
+    seq.will_change(tx)
+    seq.items.extend(new)
+    return Constant(None)
+
+
+def _insert(tx: Evaluator, seq: ListTracker, index: VariableTracker, value: VariableTracker) -> VariableTracker:
+    seq.will_change(tx)
+    seq.items.insert(index.constant(), value)
+    return Constant(None)
+
+
+def _pop(tx: Evaluator, seq: ListTracker, index: VariableTracker | None = None) -> VariableTracker:
+    seq.will_change(tx)
+    if not seq.items:
+        raise python_error(IndexError, "pop from empty list")
+    try:
+        return tx.realize(seq.items.pop(-1 if index is None else index.constant()))
+    except IndexError:
+        raise python_error(IndexError, "pop index out of range") from None
+
+
+def _remove(tx: Evaluator, seq: ListTracker, value: VariableTracker) -> VariableTracker:
+    for i, item in enumerate(seq.items):
+        if tx.same_or_equal(tx.realize(item), value):
+            seq.will_change(tx)
+            del seq.items[i]
+            return Constant(None)
+    raise python_error(ValueError, "list.remove(x): x not in list")
+
+
+def _clear(tx: Evaluator, seq: ListTracker) -> VariableTracker:
+    seq.will_change(tx)
+    seq.items.clear()
+    return Constant(None)
+
+
+def _reverse(tx: Evaluator, seq: ListTracker) -> VariableTracker:
+    seq.will_change(tx)
+    seq.items.reverse()
+    return Constant(None)
+
+
+def _copy(tx: Evaluator, seq: ListTracker) -> VariableTracker:
+    return ListTracker(seq.items)
+
+
+def _sort(
+    tx: Evaluator, seq: ListTracker, *, key: VariableTracker | None = None, reverse: VariableTracker | None = None
+) -> VariableTracker:
+    ordered = tx.sort(seq.items, key, reverse)
+    seq.will_change(tx)
+    seq.items[:] = ordered
+    return Constant(None)
+
+
+_READING: dict[str, Callable[..., VariableTracker]] = {"count": _count, "index": _find}
+_WRITING: dict[str, Callable[..., VariableTracker]] = {
+    **_READING,
+    "append": _append,
+    "extend": _extend,
+    "insert": _insert,
+    "pop": _pop,
+    "remove": _remove,
+    "clear": _clear,
+    "reverse": _reverse,
+    "copy": _copy,
+    "sort": _sort,
+}
+
+
+class SliceTracker(VariableTracker):
+    """A slice with known, symbolic or unknown bounds."""
+
+    def __init__(self, parts: Sequence[VariableTracker], source: Source | None = None) -> None:
+        self.parts = list(parts)
+        self.source = source
+
+    def python_type(self) -> type:
+        return slice
+
+    def constant(self) -> Any:
+        return slice(*(v.constant() for v in self.parts))
+
+    @property
+    def is_constant(self) -> bool:
+        return all(v.is_constant for v in self.parts)
+
+    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        names = ("start", "stop", "step")
+        if name in names:
+            return tx.realize(self.parts[names.index(name)])
+        if name == "indices":
+            return SliceIndices(self)
+        raise Unsupported("attribute", f"{self.describe()}.{name}")
+
+    def reconstruct(self, emit: Emitter) -> str:
+        return f"slice({', '.join(emit.value(v) for v in self.parts)})"
+
+
+class SliceIndices(VariableTracker):
+    """``slice.indices``, not called yet."""
+
+    def __init__(self, receiver: SliceTracker) -> None:
+        self.receiver = receiver
+
+    def call(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        return TupleTracker([Constant(n) for n in self.receiver.constant().indices(args[0].constant())])
+
+
+class RangeTracker(VariableTracker):
+    """A range whose bounds may be symbolic; looping over it fixes how many rounds there are."""
+
+    def __init__(self, start: VariableTracker, stop: VariableTracker, step: VariableTracker) -> None:
+        self.bounds = (start, stop, step)
+
+    def python_type(self) -> type:
+        return range
+
+    def constant(self) -> Any:
+        return range(*(v.constant() for v in self.bounds))
+
+    @property
+    def is_constant(self) -> bool:
+        return all(v.is_constant for v in self.bounds)
+
+    def length(self, tx: Evaluator) -> VariableTracker:
+        start, stop, step = (v.value for v in self.bounds)  # type: ignore[attr-defined]
+        if isinstance(stop, SymInt) and start == 0 and step == 1 and stop >= 0:
+            return wrap_size(stop)
+        return Constant(len(self.constant()))
+
+    def truth(self, tx: Evaluator) -> bool:
+        return bool(self.length(tx).truth(tx))
+
+    def iterate(self, tx: Evaluator) -> VariableTracker:
+        steps = self.constant()
+        return CountedIterator(len(steps), lambda i: Constant(steps[i]))
+
+    def item(self, tx: Evaluator, key: VariableTracker) -> VariableTracker:
+        steps = self.constant()
+        try:
+            found = steps[key.constant()]
+        except (IndexError, TypeError) as error:
+            raise Raised(error) from None
+        return Constant(found) if isinstance(found, int) else range_tracker(found)
+
+    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        names = ("start", "stop", "step")
+        if name in names:
+            return self.bounds[names.index(name)]
+        raise Unsupported("attribute", f"{self.describe()}.{name}")
+
+    def contains(self, tx: Evaluator, value: VariableTracker) -> VariableTracker:
+        if not value.is_constant:
+            return super().contains(tx, value)
+        return Constant(value.constant() in self.constant())
+
+    def reconstruct(self, emit: Emitter) -> str:
+        return f"range({', '.join(emit.value(v) for v in self.bounds)})"
+
+
+def range_tracker(value: range) -> RangeTracker:
+    """The tracker of a known range."""
+    return RangeTracker(Constant(value.start), Constant(value.stop), Constant(value.step))
