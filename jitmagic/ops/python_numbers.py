@@ -94,7 +94,7 @@ NUMBER_OPS: dict[str, NumberOp] = {
 _MATH = (
     "sqrt exp expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh "
     "hypot pow fabs copysign fmod erf erfc gamma lgamma degrees radians cbrt exp2"
-).split()
+)
 NUMBER_FUNCTIONS: dict[Any, NumberOp] = {
-    getattr(math, name): _row(f"math_{name}", getattr(math, name), _float) for name in _MATH
+    getattr(math, name): _row(f"math_{name}", getattr(math, name), _float) for name in _MATH.split(" ")
 }

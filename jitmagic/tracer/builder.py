@@ -289,7 +289,8 @@ class Builder:
             self.output.seen_sizes[source.text] = (None,) * len(shape)
             return [True] * len(shape)
         merged = tuple(
-            old if n in (0, 1) or old == n else (n if old in (0, 1) else None) for old, n in zip(before, shape, strict=True)
+            old if n in (0, 1) or old == n else (n if old in (0, 1) else None)
+            for old, n in zip(before, shape, strict=True)
         )
         self.output.seen_sizes[source.text] = merged
         return [n is None for n in merged]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.errors import Unsupported
-from jitmagic.ops import lookup
+from jitmagic.ops import Form, Op, lookup
 from jitmagic.tracer.effects import CallEffect
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.operators import binary, compare, in_place, unary
@@ -22,7 +22,13 @@ from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker, c
 from jitmagic.tracer.variables.constant import Constant, run
 from jitmagic.tracer.variables.exceptions import ExceptionTracker
 from jitmagic.tracer.variables.functions import BoundMethod, FunctionTracker, NestedFunction, PartialTracker
-from jitmagic.tracer.variables.iterators import ChainIterator, CountedIterator, MapIterator, SequenceIterator, ZipIterator
+from jitmagic.tracer.variables.iterators import (
+    ChainIterator,
+    CountedIterator,
+    MapIterator,
+    SequenceIterator,
+    ZipIterator,
+)
 from jitmagic.tracer.variables.mappings import DictTracker, SetTracker, key_of
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
 from jitmagic.tracer.variables.objects import ObjectTracker, find_in_class
@@ -60,19 +66,26 @@ def call_builtin(
     raise Unsupported("call", function.describe())
 
 
-def _found(value: Any) -> Any:
-    return lookup(value)
+def _found(value: Any) -> tuple[Op, Form]:
+    found = lookup(value)
+    if found is None:
+        raise Unsupported("call", getattr(value, "__name__", str(value)))
+    return found
 
 
 def _argument_error(value: Any, args: Args, kwargs: dict[str, VariableTracker], error: TypeError) -> BaseException:
     """A wrong number of arguments for a builtin: Python words it in the plain run."""
-    if error.__traceback__ is not None and error.__traceback__.tb_next is not None and error.__traceback__.tb_next.tb_next:
-        raise error
+    first = error.__traceback__
+    if first is not None and first.tb_next is not None and first.tb_next.tb_next is not None:
+        raise error  # not from binding the arguments: a fault of ours
     return Unsupported("call", f"{getattr(value, '__name__', value)}() with these arguments")
 
 
 _PURE_MODULES = ("builtins", "math", "operator", "cmath", "_operator", "itertools")
-_IMPURE = {"print", "input", "open", "exec", "eval", "compile", "__import__", "globals", "locals", "vars", "id", "breakpoint", "exit", "quit", "dir", "setattr", "delattr", "memoryview"}
+_IMPURE = frozenset(
+    ("print", "input", "open", "exec", "eval", "compile", "__import__", "globals", "locals", "vars", "id", "dir")
+    + ("breakpoint", "exit", "quit", "setattr", "delattr", "memoryview")
+)
 
 
 def _is_pure(value: Any) -> bool:
@@ -471,9 +484,7 @@ def _chain(tx: Evaluator, *values: VariableTracker) -> VariableTracker:
     return ChainIterator(values)
 
 
-def _accumulate(
-    tx: Evaluator, values: VariableTracker, function: VariableTracker | None = None
-) -> VariableTracker:
+def _accumulate(tx: Evaluator, values: VariableTracker, function: VariableTracker | None = None) -> VariableTracker:
     items: list[VariableTracker] = []
     for item in tx.unpack(values):
         if items and function is not None:
@@ -500,7 +511,21 @@ def _islice(tx: Evaluator, values: VariableTracker, *bounds: VariableTracker) ->
     return SequenceIterator(items)
 
 
-_BINARY_OPERATORS = "add sub mul truediv floordiv mod pow matmul lshift rshift and_ or_ xor".split()
+_BINARY_OPERATORS = [
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "lshift",
+    "rshift",
+    "and_",
+    "or_",
+    "xor",
+]
 _IN_PLACE_OPERATORS = {f"i{n.strip('_')}": n for n in _BINARY_OPERATORS}
 
 BUILTINS: dict[Any, Handler] = {

@@ -7,7 +7,9 @@ in the trace are one object in the program.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from types import CellType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.graph.node import Node
@@ -23,7 +25,15 @@ from jitmagic.tracer.variables.lazy import Lazy
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
 
-__all__ = ["Emitter"]
+__all__ = ["PROGRAM_NAMES", "Emitter"]
+
+PROGRAM_NAMES: dict[str, Any] = {
+    "new_function": FunctionType,
+    "new_cell": CellType,
+    "new_object": object.__new__,
+    "bind_method": MethodType,
+    "partial": functools.partial,
+}  # what programs use besides G, B, C, K0..., graph and Python's builtins
 
 
 class Emitter:
@@ -53,7 +63,11 @@ class Emitter:
     def text(self, inputs: Sequence[Source]) -> str:
         """The whole program. Call once, at the end."""
         arguments = ", ".join(self.source(s) for s in inputs)
-        run = [f"g = graph([{arguments}])"] if self._outputs or any(not n.is_pure for n in self.output_graph.graph.nodes) else []
+        run = (
+            [f"g = graph([{arguments}])"]
+            if self._outputs or any(not n.is_pure for n in self.output_graph.graph.nodes)
+            else []
+        )
         body = [*self.loads, *run, *self.lines]
         return "\n".join(["def program():", *(f"    {line}" for line in body)])
 
@@ -96,7 +110,9 @@ class Emitter:
             else:
                 binding = next(b for b in self.output_graph.graph.bindings if b.symbol == symbol.name)
                 code = self.output(binding.node)
-                self.lines.append(f"{symbol.name} = {code if binding.axis is None else f'{code}.shape[{binding.axis}]'}")
+                self.lines.append(
+                    f"{symbol.name} = {code if binding.axis is None else f'{code}.shape[{binding.axis}]'}"
+                )
         return f"({value!r})"
 
     def value(self, tracker: VariableTracker) -> str:
@@ -138,4 +154,3 @@ class Emitter:
         if cell.content is not None:
             self.line(f"{name}.cell_contents = {self.value(cell.content)}")
         return name
-

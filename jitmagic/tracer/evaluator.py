@@ -7,21 +7,19 @@ holds what they share: names, operations on values, nodes of the graph, and call
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Mapping, Sequence
-from types import FunctionType
 from typing import Any
 
 from jitmagic.config import current
 from jitmagic.errors import Span, Unsupported
-from jitmagic.graph.meta import ArrayMeta, Meta, PyMeta
+from jitmagic.graph.meta import Meta
 from jitmagic.graph.node import Node, map_nodes
 from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.ops import Form, Op, lookup_method
 from jitmagic.tracer.frame import Frame, frame_of
 from jitmagic.tracer.operands import operand, wrap_inferred
 from jitmagic.tracer.output import OutputGraph, Policy
-from jitmagic.tracer.signals import NotConstant, Raised, Restart, Returned
+from jitmagic.tracer.signals import NotConstant, Raised, Restart
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant
@@ -350,5 +348,3 @@ class Evaluator:
 
 def _meta_of(leaf: Any) -> Any:
     return leaf.meta if isinstance(leaf, Node) else leaf
-
-

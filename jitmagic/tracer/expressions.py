@@ -153,9 +153,7 @@ def _dict(tx: Evaluator, node: ast.Dict) -> VariableTracker:
     return result
 
 
-def evaluate_arguments(
-    tx: Evaluator, node: ast.Call
-) -> tuple[list[VariableTracker], dict[str, VariableTracker]]:
+def evaluate_arguments(tx: Evaluator, node: ast.Call) -> tuple[list[VariableTracker], dict[str, VariableTracker]]:
     """Positional and keyword arguments of a call, stars unpacked."""
     args = _items(tx, node.args)
     kwargs: dict[str, VariableTracker] = {}

@@ -77,5 +77,4 @@ def _is_number(output: OutputGraph, source: Source) -> bool:
 
 def _replace_name(text: str, name: str, by: str) -> str:
 
-
     return re.sub(rf"\b{name}\b", lambda _: by, text)

@@ -5,7 +5,6 @@ function's ``__code__``: a file edited since it was imported is a graph break, n
 """
 
 from __future__ import annotations
-
 import __future__
 
 import ast

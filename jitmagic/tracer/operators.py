@@ -157,9 +157,7 @@ def compare(tx: Evaluator, name: str, left: VariableTracker, right: VariableTrac
     return result
 
 
-def _arrays_compare(
-    tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker
-) -> VariableTracker | None:
+def _arrays_compare(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
     if isinstance(left, Constant) and left.value is None and name in ("eq", "ne"):
         left, right = right, left
     if isinstance(left, ArrayTracker):
@@ -167,9 +165,7 @@ def _arrays_compare(
     return tx.call_method_form(f"__{SWAPPED[name]}__", [right, left])
 
 
-def _number_compare(
-    tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker
-) -> VariableTracker | None:
+def _number_compare(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
     numbers = (SymbolicInt, RunTimeNumber, Constant)
     if not (isinstance(left, numbers) and isinstance(right, numbers)):
         return Constant(name == "ne") if name in ("eq", "ne") else None
@@ -188,9 +184,7 @@ def _comparable(pair: list[Any]) -> list[Any]:
     return [int(v) if isinstance(v, SymInt) else v for v in pair]
 
 
-def _object_compare(
-    tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker
-) -> VariableTracker | None:
+def _object_compare(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
     for receiver, other, method_name in ((left, right, name), (right, left, SWAPPED[name])):
         if isinstance(receiver, ObjectTracker):
             method = receiver.class_attribute(tx, f"__{method_name}__")

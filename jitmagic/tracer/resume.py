@@ -13,7 +13,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CellType, CodeType, FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.capture import Resume, Tail
@@ -22,6 +22,7 @@ from jitmagic.tracer.signals import Signal
 
 __all__ = ["BreakHere", "Continuation", "continue_after", "split_test"]
 
+Definition = TypeVar("Definition", ast.FunctionDef, ast.ClassDef)
 NEXT, LOCALS = "__jm_next", "__jm_locals"
 
 
@@ -165,7 +166,7 @@ def compile_piece(
     outer = _function("__jm_cells", free, [inner])
     body: list[ast.stmt] = [outer]
     for owner in _owners(frame.code.co_qualname):
-        body = [ast.ClassDef(owner, [], [], body, [], **({"type_params": []} if _has_type_params() else {}))]
+        body = [_class(owner, body)]
     module = ast.Module(body, [])
     for node in (inner, outer, *head, *(b for b in body if isinstance(b, ast.ClassDef))):
         ast.copy_location(node, statements[0])
@@ -197,12 +198,17 @@ def _never_assigned(name: str) -> ast.stmt:
 
 def _function(name: str, parameters: Sequence[str], body: list[ast.stmt]) -> ast.FunctionDef:
     args = ast.arguments([], [ast.arg(p) for p in parameters], None, [], [], None, [])
-    extra = {"type_params": []} if _has_type_params() else {}
-    return ast.FunctionDef(name, args, body, [], None, None, **extra)
+    node = ast.FunctionDef(name, args, body, [], None, None)
+    return _with_type_params(node)
 
 
-def _has_type_params() -> bool:
-    return "type_params" in ast.FunctionDef._fields  # Python 3.12 and later
+def _class(name: str, body: list[ast.stmt]) -> ast.ClassDef:
+    return _with_type_params(ast.ClassDef(name, [], [], body, []))
+
+
+def _with_type_params(node: Definition) -> Definition:
+    node.type_params = []  # type: ignore[attr-defined] # asked for from Python 3.12 on
+    return node
 
 
 def _owners(qualname: str) -> list[str]:
@@ -221,21 +227,22 @@ def _innermost(code: CodeType, name: str) -> CodeType:
 def split_test(statement: ast.If, cause: Unsupported) -> list[ast.stmt]:
     """``if test: ...`` whose test only the data decide: the test stays in the graph, its outcome is a break::
 
-        __jm_test = test
-        __jm_test = bool(__jm_test)      # plain Python
-        if __jm_test: ...
+    __jm_test = test
+    __jm_test = bool(__jm_test)      # plain Python
+    if __jm_test: ...
     """
     name = f"__jm_test_{statement.lineno}_{statement.col_offset}"
     evaluate = ast.Assign([ast.Name(name, ast.Store())], statement.test)
     decide = ast.Assign([ast.Name(name, ast.Store())], _bool_of(name))
     branch = ast.If(ast.Name(name, ast.Load()), statement.body, statement.orelse)
-    for node in (evaluate, decide):
-        ast.copy_location(node, statement.test)
+    ast.copy_location(evaluate, statement.test)
+    ast.copy_location(decide, statement.test)
     ast.copy_location(branch, statement)
-    for node in (evaluate, decide, branch):
+    made: list[ast.stmt] = [evaluate, decide, branch]
+    for node in made:
         ast.fix_missing_locations(node)
     decide.jm_break = cause  # type: ignore[attr-defined]
-    return [evaluate, decide, branch]
+    return made
 
 
 def _bool_of(name: str) -> ast.expr:

@@ -74,9 +74,7 @@ def _frame(function: FunctionType) -> Frame:
     return frame
 
 
-def _evaluator(
-    function: FunctionType, frame: Frame, arguments: dict[str, Any], output: OutputGraph
-) -> Evaluator:
+def _evaluator(function: FunctionType, frame: Frame, arguments: dict[str, Any], output: OutputGraph) -> Evaluator:
     builder = output.builder
     closure = {
         name: builder.real_cell(cell, ClosureSource(index, name), f"C[{index}]")
@@ -198,5 +196,3 @@ def _plain(output: OutputGraph, code: str, detail: str) -> Capture:
         plain_reason=reason.text.format(detail=detail),
         plain_hint=reason.hint,
     )
-
-

@@ -108,7 +108,15 @@ def _short(value: Any) -> str:
 
 
 def expression_guard(
-    kind: str, source: Source, test: str, then: str, now: str, *, constant: Any = None, remedy: str = "", about: str = ""
+    kind: str,
+    source: Source,
+    test: str,
+    then: str,
+    now: str,
+    *,
+    constant: Any = None,
+    remedy: str = "",
+    about: str = "",
 ) -> Guard:
     """Any other test on one source."""
     return Guard(kind, source, test, then, now, constant, about=about or source.text, remedy=remedy)
@@ -186,7 +194,9 @@ def _order_guards(source: Source, value: np.ndarray[Any, Any], remedy: str) -> l
     )
     about = f"memory order of {source.text}"
     guards = [
-        Guard("ARRAY_MATCH", source, f"{{v}}.flags.num & {mask} == {flags & mask}", then, now, about=about, remedy=remedy)
+        Guard(
+            "ARRAY_MATCH", source, f"{{v}}.flags.num & {mask} == {flags & mask}", then, now, about=about, remedy=remedy
+        )
     ]
     if not flags & (CONTIGUOUS_C | CONTIGUOUS_F):
         key = _layout(value)
@@ -382,9 +392,13 @@ def function_guards(source: Source, function: Any) -> list[Guard]:
     label = function.__qualname__
     remedy = f"{label} was defined again with other code"
     now = "getattr({v}, '__qualname__', type({v}).__name__)"
-    code_test = "type({v}) is {k}[0] and ({v}.__code__ is {k}[1] or {v}.__code__ == {k}[1]) and {v}.__globals__ is {k}[2]"
+    code_test = (
+        "type({v}) is {k}[0] and ({v}.__code__ is {k}[1] or {v}.__code__ == {k}[1]) and {v}.__globals__ is {k}[2]"
+    )
     held = (type(function), function.__code__, function.__globals__)
-    return [Guard("FUNCTION_MATCH", source, code_test, f"{label} as compiled", now, held, about=source.text, remedy=remedy)]
+    return [
+        Guard("FUNCTION_MATCH", source, code_test, f"{label} as compiled", now, held, about=source.text, remedy=remedy)
+    ]
 
 
 def defaults_guard(source: Source, count: int, names: tuple[str, ...]) -> Guard:
@@ -427,12 +441,16 @@ NAMES["cell_is_set"] = _cell_is_set
 
 def dtype_guard(source: Source, dtype: Any) -> Guard:
     """ARRAY_MATCH of an array that is only passed on: its dtype."""
-    return Guard("ARRAY_MATCH", source, "{v}.dtype == {k}", str(dtype), "{v}.dtype", dtype, about=f"{source.text}.dtype")
+    return Guard(
+        "ARRAY_MATCH", source, "{v}.dtype == {k}", str(dtype), "{v}.dtype", dtype, about=f"{source.text}.dtype"
+    )
 
 
 def dtype_value_guard(source: Source, dtype: Any) -> Guard:
     """CONSTANT_MATCH of a dtype object."""
-    return Guard("CONSTANT_MATCH", source, "{v} is {k} or (type({v}) is type({k}) and {v} == {k})", str(dtype), "{v}", dtype)
+    return Guard(
+        "CONSTANT_MATCH", source, "{v} is {k} or (type({v}) is type({k}) and {v} == {k})", str(dtype), "{v}", dtype
+    )
 
 
 def integer_guard(source: Source) -> Guard:

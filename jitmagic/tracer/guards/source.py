@@ -1,7 +1,8 @@
 """Where a value came from, as a path that can be printed for people and evaluated again at the next call.
 
-``code`` is Python over the names that every check and every program has: the frame's parameters as ``arg_<name>``, ``G`` (the
-function's globals), ``B`` (builtins), ``C`` (its closure cells) and ``K0``, ``K1``, ... (constants of the entry). It
+``code`` is Python over the names that every check and every program has: the frame's parameters as
+``arg_<name>``, ``G`` (the function's globals), ``B`` (builtins), ``C`` (its closure cells) and ``K0``, ``K1``, ...
+(constants of the entry). It
 runs no user code: attributes are read where the trace found them. ``text`` is what a person would write.
 """
 

@@ -248,5 +248,3 @@ class OpaqueTracker(VariableTracker):
 
     def reconstruct(self, emit: Emitter) -> str:
         return emit.constant(self.value)
-
-

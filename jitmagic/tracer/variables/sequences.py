@@ -60,7 +60,7 @@ class SequenceTracker(VariableTracker):
             found = self.items[index]
         except IndexError:
             raise python_error(IndexError, f"{self.kind.__name__} index out of range") from None
-        return self.like(found) if isinstance(index, slice) else tx.realize(found)  # type: ignore[arg-type]
+        return self.like(found) if isinstance(index, slice) else tx.realize(found)
 
     def _index(self, tx: Evaluator, key: VariableTracker) -> Any:
         if isinstance(key, SymbolicInt):
