@@ -1,0 +1,114 @@
+"""Takes options and the body of a ``%%compile`` cell, gives the value of the cell with its functions compiled."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import secrets
+import sys
+from collections.abc import Coroutine, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from IPython.core.error import UsageError
+
+from jitmagic.magic.collector import Collector
+from jitmagic.magic.engine import Engine
+from jitmagic.magic.failure import as_in_plain_cell
+from jitmagic.magic.functions import CompileStep, Made
+from jitmagic.magic.options import CellOptions
+from jitmagic.magic.rewrite import Definition, find_functions, mark, needs_await, select
+from jitmagic.magic.runner import CellProgram, parse, run, run_async
+from jitmagic.magic.source import CellSource, RawCells, locate
+from jitmagic.magic.timing import CallRecorder, time_calls
+
+__all__ = ["CellCompiler"]
+
+
+@dataclass(slots=True)
+class CellCompiler:
+    """What ``%%compile`` does. ``raw`` knows the text of the running cell, ``collector`` shows its card."""
+
+    shell: Any
+    engine: Engine
+    collector: Collector
+    raw: RawCells = field(default_factory=RawCells)
+
+    def run(self, options: CellOptions, body: str) -> Any:
+        """Run the cell; a coroutine if it awaits at top level (see ``awaiting``)."""
+        __tracebackhide__ = True
+        source, tree = self._read(body)
+        made = Made()
+        table = self._marked(tree, options, made)
+        program = CellProgram(tree, source.filename, table)
+        if not table:
+            _say_if_hidden(body)
+        source.remember()
+        self.collector.defined(source.filename, options)
+        if self.shell.autoawait and needs_await(tree):
+            return self._run_async(program, options, made)
+        with self._timing(options, made):
+            return run(self.shell, program).result()
+
+    async def _run_async(self, program: CellProgram, options: CellOptions, made: Made) -> Any:
+        __tracebackhide__ = True
+        with self._timing(options, made):
+            return (await run_async(self.shell, program)).result()
+
+    def _read(self, body: str) -> tuple[CellSource, ast.Module]:
+        __tracebackhide__ = True
+        try:
+            source = locate(self.shell, self.raw.text, body)
+            return source, parse(self.shell, source)
+        except SyntaxError as error:
+            failed = as_in_plain_cell(self.shell, error)
+        raise failed
+
+    def _marked(self, tree: ast.Module, options: CellOptions, made: Made) -> dict[str, CompileStep]:
+        """Mark the functions to compile in ``tree``; what each mark stands for."""
+        keywords = {
+            name: getattr(options, name)
+            for name in ("backend", "target", "dynamic", "fullgraph", "fastmath", "check")
+        }
+        table = {}
+        for definition in _chosen(find_functions(tree), options.names):
+            marker = f"jitmagic:{definition.name}:{secrets.token_hex(8)}"
+            table[marker] = CompileStep(self.engine.compile, keywords, definition.decorators, made)
+            mark(definition, marker)
+        return table
+
+    @contextlib.contextmanager
+    def _timing(self, options: CellOptions, made: Made) -> Iterator[None]:
+        """With ``--time``, keep the arguments of calls made in the block, and time them after the cell."""
+        if not options.time:
+            yield
+            return
+        recorder = CallRecorder(made.compiled)
+        with recorder.watching():
+            yield
+        for view in time_calls(recorder):
+            self.collector.after_card(view)
+
+
+def _chosen(found: list[Definition], names: tuple[str, ...]) -> list[Definition]:
+    able = [definition for definition in found if not definition.is_generator]
+    try:
+        return select(able, names)
+    except KeyError as missing:
+        name = missing.args[0]
+    if any(definition.name == name for definition in found):
+        raise UsageError(
+            f"%%compile: {name} is a generator; generators stay plain, leave the name out"
+        )
+    listed = ", ".join(definition.name for definition in able) or "none"
+    raise UsageError(f"%%compile: this cell defines no function {name!r} (found: {listed})")
+
+
+def _say_if_hidden(body: str) -> None:
+    """Tell when the functions of the cell are out of sight, in the body of another cell magic."""
+    first = body.lstrip().split(maxsplit=1)[0] if body.strip() else ""
+    if first.startswith("%%"):
+        print(  # noqa: T201 - a remark for the user, beside the output of the cell
+            f"%%compile: nothing is compiled below {first}; write {first} above %%compile",
+            file=sys.stderr,
+        )

@@ -1,0 +1,146 @@
+"""Takes the events of every thread, gives a card under each cell: what compiled, recompiled or fell back in it."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from IPython.display import display
+
+from jitmagic.events import (
+    BreakEvent,
+    CompileEvent,
+    DemotionEvent,
+    Event,
+    FallbackEvent,
+    RecompileEvent,
+    subscribe,
+)
+from jitmagic.magic.engine import CardOptions
+from jitmagic.magic.options import CellOptions
+from jitmagic.magic.progress import Progress
+
+__all__ = ["Collector"]
+
+_REMARKABLE = (BreakEvent, DemotionEvent, FallbackEvent, RecompileEvent)
+_PENDING_LIMIT = 100_000  # events kept for the next card while nothing is displayed
+_DEFAULT = CellOptions()
+
+Draw = Callable[[Sequence[Event], CardOptions], Any]
+
+
+@dataclass(slots=True)
+class Collector:
+    """Keeps events until the running cell ends; ``settings`` says what holds where a cell said nothing."""
+
+    shell: Any
+    draw: Draw
+    settings: Callable[[], CardOptions]
+    progress: Progress
+    _pending: deque[Event] = field(default_factory=lambda: deque(maxlen=_PENDING_LIMIT))
+    _options: dict[str, CellOptions] = field(default_factory=dict)  # file name of a cell -> options
+    _files: dict[int, str] = field(default_factory=dict)  # owner -> file name of its ``def``
+    _outs: dict[str, str] = field(default_factory=dict)  # file name -> variable for the report
+    _later: list[Callable[[], Any]] = field(default_factory=list)
+    _stop: Callable[[], None] = lambda: None
+
+    def start(self) -> None:
+        """Listen to the events of this process."""
+        self._stop = subscribe(self._seen)
+
+    def stop(self) -> None:
+        """Listen no longer; what was pending is dropped."""
+        self._stop()
+        self._pending.clear()
+
+    def defined(self, filename: str, options: CellOptions) -> None:
+        """A cell with these options is about to run; they hold for its functions from now on."""
+        self._options[filename] = options
+        if options.out:
+            self._outs[filename] = options.out
+
+    def after_card(self, view: Callable[[], Any]) -> None:
+        """Show what ``view`` gives below the card of the running cell."""
+        self._later.append(view)
+
+    def _seen(self, event: Event) -> None:
+        self._pending.append(event)
+        if _in_main_thread() and self._report_of(self._options_of(event)) != "none":
+            self.progress.seen(event)
+
+    def cell_ended(self, result: object = None) -> None:
+        """Show what happened (``post_run_cell``). Never raises: a card that fails must not fail the cell."""
+        if not _in_main_thread():
+            return
+        try:
+            self._show()
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}"
+            print(
+                f"jitmagic: the card could not be shown ({why}); results are not affected",
+                file=sys.stderr,
+            )  # noqa: T201 - the card itself failed
+
+    def _show(self) -> None:
+        events = self._take()
+        later, self._later = self._later, []
+        self._store_outs(events)
+        cards = [card for group in self._groups(events) if (card := self._card(*group)) is not None]
+        if self.progress.finish(cards[0] if cards else None):
+            cards = cards[1:]
+        for shown in (*cards, *(view() for view in later)):
+            display(shown)
+
+    def _take(self) -> list[Event]:
+        events = [self._pending.popleft() for _ in range(len(self._pending))]
+        for event in events:
+            if isinstance(event, CompileEvent):
+                self._files.setdefault(event.owner, event.span.filename)
+        return events
+
+    def _store_outs(self, events: Sequence[Event]) -> None:
+        outs, self._outs = self._outs, {}
+        for filename, variable in outs.items():
+            own = [e for e in events if self._file_of(e) == filename]
+            report = self.draw(own, self._card_options(self._options[filename]))
+            self.shell.user_ns[variable] = report
+
+    def _groups(self, events: Sequence[Event]) -> list[tuple[CellOptions, list[Event]]]:
+        """The events by the options that hold for them, in the order of each first event."""
+        groups: dict[CellOptions, list[Event]] = {}
+        for event in events:
+            options = self._options_of(event)
+            if not options.quiet or isinstance(event, _REMARKABLE):
+                groups.setdefault(options, []).append(event)
+        return list(groups.items())
+
+    def _card(self, options: CellOptions, events: Sequence[Event]) -> Any | None:
+        """The card of these events, or None where none is wanted or there is nothing to say."""
+        kind = self._report_of(options)
+        if kind == "none":
+            return None
+        report = self.draw(events, self._card_options(options))
+        return report if kind != "auto" or report.is_worth_showing else None
+
+    def _options_of(self, event: Event) -> CellOptions:
+        return self._options.get(self._file_of(event), _DEFAULT)
+
+    def _file_of(self, event: Event) -> str:
+        return self._files.get(event.owner, event.span.filename)
+
+    def _report_of(self, options: CellOptions) -> str:
+        """The kind of card; with the session's setting ``none`` nothing is shown at all."""
+        general = self.settings().report
+        return general if general == "none" else options.report or general
+
+    def _card_options(self, options: CellOptions) -> CardOptions:
+        general = self.settings()
+        return CardOptions(options.report or general.report, options.graph or general.graph)
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()

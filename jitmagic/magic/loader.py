@@ -1,0 +1,117 @@
+"""Takes a shell, gives it the magics with everything around them, and takes all of it away again."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from traitlets import TraitError
+
+from jitmagic import config
+from jitmagic.magic.awaiting import AwaitTransform
+from jitmagic.magic.cell import CellCompiler
+from jitmagic.magic.collector import Collector
+from jitmagic.magic.completion import Completions, matcher
+from jitmagic.magic.engine import Engine
+from jitmagic.magic.magics import JitMagic
+from jitmagic.magic.progress import Progress
+from jitmagic.magic.verbs import VERBS, JitLine
+
+__all__ = ["load", "unload"]
+
+_NAME = JitMagic.__name__
+
+
+def load(shell: Any, engine: Engine) -> JitMagic:
+    """Register everything in ``shell``; what an earlier load left is taken away first."""
+    unload(shell)
+    _drop_bad_settings(shell)
+    undo = contextlib.ExitStack()
+    settings = config.current()
+    undo.callback(
+        config.configure, progress_after=settings.progress_after, entry_limit=settings.entry_limit
+    )
+    magics = _registered(shell, undo)
+    collector = Collector(shell, engine.report, magics.card_options, Progress(shell))
+    magics.cells = CellCompiler(shell, engine, collector)
+    magics.lines = JitLine(shell, engine)
+    _listen(shell, magics, undo)
+    _complete(shell, engine, magics, undo)
+    magics.undo = undo
+    return magics
+
+
+def unload(shell: Any) -> None:
+    """Take away what ``load`` registered; nothing happens if nothing is there."""
+    magics = shell.magics_manager.registry.get(_NAME)
+    if magics is not None:
+        magics.undo.close()
+
+
+def _registered(shell: Any, undo: contextlib.ExitStack) -> JitMagic:
+    """The magics in IPython's four registries, which it has no public way to leave."""
+    magics = JitMagic(shell)
+    shell.register_magics(magics)
+    manager = shell.magics_manager
+    undo.callback(manager.registry.pop, _NAME, None)
+    undo.callback(_remove, shell.configurables, magics)
+    undo.callback(manager.magics["cell"].pop, "compile", None)
+    undo.callback(manager.magics["line"].pop, "jit", None)
+    return magics
+
+
+def _listen(shell: Any, magics: JitMagic, undo: contextlib.ExitStack) -> None:
+    cells = magics.cells
+    cells.collector.start()
+    undo.callback(cells.collector.stop)
+    for event, callback in (
+        ("pre_run_cell", cells.raw.enter),
+        ("post_run_cell", cells.raw.leave),
+        ("post_run_cell", cells.collector.cell_ended),
+    ):
+        _register(shell, event, callback, undo)
+    transform = AwaitTransform(shell.transform_cell)
+    shell.input_transformers_post.append(transform)
+    undo.callback(_remove, shell.input_transformers_post, transform)
+
+
+def _register(
+    shell: Any, event: str, callback: Callable[..., None], undo: contextlib.ExitStack
+) -> None:
+    shell.events.register(event, callback)
+    undo.callback(shell.events.unregister, event, callback)
+
+
+def _complete(shell: Any, engine: Engine, magics: JitMagic, undo: contextlib.ExitStack) -> None:
+    completions = Completions(
+        magics.compile_cell.parser,
+        tuple(VERBS),
+        engine.backends,
+        lambda: [function.__qualname__ for function in engine.functions()],
+    )
+    match = matcher(completions)
+    if match is not None:
+        shell.Completer.custom_matchers.append(match)
+        undo.callback(_remove, shell.Completer.custom_matchers, match)
+
+
+def _remove(items: list[Any], item: Any) -> None:
+    with contextlib.suppress(ValueError):
+        items.remove(item)
+
+
+def _drop_bad_settings(shell: Any) -> None:
+    """Forget values that no setting takes: ``%config`` keeps what it has just refused."""
+    stored = shell.config.get(_NAME, {})
+    traits = JitMagic.class_traits(config=True)
+    for name in [n for n in stored if n in traits]:
+        try:
+            traits[name]._validate(JitMagic.__new__(JitMagic), stored[name])
+        except TraitError as error:
+            value = stored.pop(name)
+            warnings.warn(
+                f"%config JitMagic.{name} = {value!r} is dropped, the default is used: {error}",
+                stacklevel=2,
+            )

@@ -1,0 +1,101 @@
+"""Takes the body of a cell magic, gives its source under the file name and line numbers of the whole cell."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import os
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["CellSource", "RawCells", "locate"]
+
+_own_numbers = itertools.count(1)
+
+
+@dataclass(slots=True)
+class RawCells:
+    """The texts of the cells being run, the innermost last (``%%capture`` runs a cell inside a cell)."""
+
+    running: list[Any] = field(default_factory=list)
+
+    def enter(self, info: Any) -> None:
+        """A cell starts (``pre_run_cell``)."""
+        self.running.append(info)
+
+    def leave(self, result: Any) -> None:
+        """A cell has ended (``post_run_cell``); empty cells end without having started."""
+        if self.running and self.running[-1] is result.info:
+            self.running.pop()
+
+    @property
+    def text(self) -> str:
+        """The text of the innermost cell, or nothing when none runs."""
+        return str(self.running[-1].raw_cell or "") if self.running else ""
+
+
+@dataclass(frozen=True, slots=True)
+class CellSource:
+    """Python source of the cell; line n of ``text`` is line n of the cell as the user sees it."""
+
+    filename: str
+    text: str
+
+    def remember(self) -> None:
+        """Let tracebacks, ``inspect`` and Numba's messages find the lines.
+
+        Numba asks ``linecache`` for a path relative to the working directory and would say "source missing".
+        """
+        lines = [line + "\n" for line in self.text.removesuffix("\n").split("\n")]
+        entry = (len(self.text), None, lines, self.filename)
+        for name in {self.filename, _relative(self.filename)}:
+            linecache.cache[name] = entry
+
+
+def _relative(filename: str) -> str:
+    try:
+        return os.path.relpath(filename)
+    except ValueError:  # another drive on Windows
+        return filename
+
+
+def locate(shell: Any, raw: str, body: str) -> CellSource:
+    """Source for ``body``, which is the end of the cell ``raw`` unless somebody called the magic by hand."""
+    text = shell.transform_cell(body)
+    filename = _running_file(shell.user_ns)
+    head = _lines_above(raw, body)
+    if filename is None or head is None:
+        return CellSource(f"<jitmagic-{next(_own_numbers)}>", _blank_start(body) + text)
+    comments = "".join(f"# {line}\n" if line.strip() else "\n" for line in head)
+    return CellSource(filename, comments + _blank_start(body) + text)
+
+
+def _running_file(namespace: dict[str, Any]) -> str | None:
+    """File name of the cell that is running: the innermost frame in the user's namespace with known source."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if frame.f_globals is namespace and filename in linecache.cache:
+            return filename
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+def _lines_above(raw: str, body: str) -> list[str] | None:
+    """The lines of the cell above its body; None if the cell does not end with this body.
+
+    Lines are compared without their margins, since IPython takes off the indentation of a pasted cell.
+    """
+    whole, part = raw.rstrip().split("\n"), body.rstrip().split("\n")
+    above = len(whole) - len(part)
+    if above < 0 or [s.strip() for s in whole[above:]] != [s.strip() for s in part]:
+        return None
+    return whole[:above]
+
+
+def _blank_start(body: str) -> str:
+    """The empty lines at the start of the body, which ``transform_cell`` drops."""
+    lines = body.split("\n")
+    count = next((i for i, line in enumerate(lines) if line.strip()), 0)
+    return "\n" * count
