@@ -6,10 +6,11 @@ import ast
 import contextlib
 import secrets
 import sys
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from IPython.core.displayhook import DisplayHook
 from IPython.core.error import UsageError
 
 from jitmagic.magic.collector import Collector
@@ -18,11 +19,14 @@ from jitmagic.magic.failure import as_in_plain_cell
 from jitmagic.magic.functions import CompileStep, Made
 from jitmagic.magic.options import CellOptions
 from jitmagic.magic.rewrite import Definition, find_functions, mark, needs_await, select
-from jitmagic.magic.runner import CellProgram, parse, run, run_async
+from jitmagic.magic.runner import CellProgram, Outcome, parse, run, run_async
 from jitmagic.magic.source import CellSource, RawCells, locate
 from jitmagic.magic.timing import CallRecorder, time_calls
 
 __all__ = ["CellCompiler"]
+
+# IPython 7 has no such test; there a final ; does not silence the value.
+_ends_silently: Callable[[str], bool] = getattr(DisplayHook, "semicolon_at_end_of_expression", lambda body: False)
 
 
 @dataclass(slots=True)
@@ -46,14 +50,16 @@ class CellCompiler:
         source.remember()
         self.collector.defined(source.filename, options)
         if self.shell.autoawait and needs_await(tree):
-            return self._run_async(program, options, made)
+            return self._run_async(program, options, made, body)
         with self._timing(options, made):
-            return run(self.shell, program).result()
+            outcome = run(self.shell, program)
+        return _value(outcome, body)
 
-    async def _run_async(self, program: CellProgram, options: CellOptions, made: Made) -> Any:
+    async def _run_async(self, program: CellProgram, options: CellOptions, made: Made, body: str) -> Any:
         __tracebackhide__ = True
         with self._timing(options, made):
-            return (await run_async(self.shell, program)).result()
+            outcome = await run_async(self.shell, program)
+        return _value(outcome, body)
 
     def _read(self, body: str) -> tuple[CellSource, ast.Module]:
         __tracebackhide__ = True
@@ -67,8 +73,7 @@ class CellCompiler:
     def _marked(self, tree: ast.Module, options: CellOptions, made: Made) -> dict[str, CompileStep]:
         """Mark the functions to compile in ``tree``; what each mark stands for."""
         keywords = {
-            name: getattr(options, name)
-            for name in ("backend", "target", "dynamic", "fullgraph", "fastmath", "check")
+            name: getattr(options, name) for name in ("backend", "target", "dynamic", "fullgraph", "fastmath", "check")
         }
         table = {}
         for definition in _chosen(find_functions(tree), options.names):
@@ -90,6 +95,16 @@ class CellCompiler:
             self.collector.after_card(view)
 
 
+def _value(outcome: Outcome, body: str) -> Any:
+    """What the cell displays: nothing after a final ``;``.
+
+    IPython's own way to do this for a magic would drop the coroutine of a cell that awaits.
+    """
+    __tracebackhide__ = True
+    value = outcome.result()
+    return None if _ends_silently(body) else value
+
+
 def _chosen(found: list[Definition], names: tuple[str, ...]) -> list[Definition]:
     able = [definition for definition in found if not definition.is_generator]
     try:
@@ -97,9 +112,7 @@ def _chosen(found: list[Definition], names: tuple[str, ...]) -> list[Definition]
     except KeyError as missing:
         name = missing.args[0]
     if any(definition.name == name for definition in found):
-        raise UsageError(
-            f"%%compile: {name} is a generator; generators stay plain, leave the name out"
-        )
+        raise UsageError(f"%%compile: {name} is a generator; generators stay plain, leave the name out")
     listed = ", ".join(definition.name for definition in able) or "none"
     raise UsageError(f"%%compile: this cell defines no function {name!r} (found: {listed})")
 

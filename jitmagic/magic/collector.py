@@ -1,15 +1,13 @@
-"""Takes the events of every thread, gives a card under each cell: what compiled, recompiled or fell back in it."""
+"""Takes the events of every thread, gives a card under each cell: what compiled, what fell back."""
 
 from __future__ import annotations
 
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-
-from IPython.display import display
 
 from jitmagic.events import (
     BreakEvent,
@@ -20,17 +18,16 @@ from jitmagic.events import (
     RecompileEvent,
     subscribe,
 )
-from jitmagic.magic.engine import CardOptions
+from jitmagic.magic.engine import CardOptions, Draw
 from jitmagic.magic.options import CellOptions
 from jitmagic.magic.progress import Progress
+from jitmagic.magic.shown import show
 
 __all__ = ["Collector"]
 
 _REMARKABLE = (BreakEvent, DemotionEvent, FallbackEvent, RecompileEvent)
 _PENDING_LIMIT = 100_000  # events kept for the next card while nothing is displayed
 _DEFAULT = CellOptions()
-
-Draw = Callable[[Sequence[Event], CardOptions], Any]
 
 
 @dataclass(slots=True)
@@ -79,11 +76,10 @@ class Collector:
         try:
             self._show()
         except Exception as error:
-            why = f"{type(error).__name__}: {error}"
-            print(
-                f"jitmagic: the card could not be shown ({why}); results are not affected",
+            print(  # noqa: T201 - the card itself failed, so it cannot tell
+                f"jitmagic: the card could not be shown ({type(error).__name__}: {error}); results are not affected",
                 file=sys.stderr,
-            )  # noqa: T201 - the card itself failed
+            )
 
     def _show(self) -> None:
         events = self._take()
@@ -93,7 +89,7 @@ class Collector:
         if self.progress.finish(cards[0] if cards else None):
             cards = cards[1:]
         for shown in (*cards, *(view() for view in later)):
-            display(shown)
+            show(shown)
 
     def _take(self) -> list[Event]:
         events = [self._pending.popleft() for _ in range(len(self._pending))]
@@ -105,9 +101,8 @@ class Collector:
     def _store_outs(self, events: Sequence[Event]) -> None:
         outs, self._outs = self._outs, {}
         for filename, variable in outs.items():
-            own = [e for e in events if self._file_of(e) == filename]
-            report = self.draw(own, self._card_options(self._options[filename]))
-            self.shell.user_ns[variable] = report
+            own = [event for event in events if self._file_of(event) == filename]
+            self.shell.user_ns[variable] = self._drawn(self._options[filename], own)
 
     def _groups(self, events: Sequence[Event]) -> list[tuple[CellOptions, list[Event]]]:
         """The events by the options that hold for them, in the order of each first event."""
@@ -123,7 +118,7 @@ class Collector:
         kind = self._report_of(options)
         if kind == "none":
             return None
-        report = self.draw(events, self._card_options(options))
+        report = self._drawn(options, events)
         return report if kind != "auto" or report.is_worth_showing else None
 
     def _options_of(self, event: Event) -> CellOptions:
@@ -137,9 +132,17 @@ class Collector:
         general = self.settings().report
         return general if general == "none" else options.report or general
 
-    def _card_options(self, options: CellOptions) -> CardOptions:
+    def _drawn(self, options: CellOptions, events: Sequence[Event]) -> Any:
         general = self.settings()
-        return CardOptions(options.report or general.report, options.graph or general.graph)
+        how = CardOptions(options.report or general.report, options.graph or general.graph, options.quiet)
+        return self.draw(events, how, self._labels(events))
+
+    def _labels(self, events: Iterable[Event]) -> dict[str, str]:
+        """``Cell In[4]`` for the file name of each cell that the events speak of."""
+        filenames = {event.span.filename for event in events}
+        filenames |= {e.caller.filename for e in events if isinstance(e, RecompileEvent) and e.caller}
+        named = {filename: self.shell.compile.format_code_name(filename) for filename in filenames}
+        return {filename: " ".join(name) for filename, name in named.items() if name}
 
 
 def _in_main_thread() -> bool:

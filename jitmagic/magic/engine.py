@@ -1,30 +1,40 @@
-"""The parts of the other stages that the magics drive, as one record, so that a test can hand in its own."""
+"""The parts of the other stages that the magics drive, as one record; a test hands in its own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from jitmagic.events import Event
 
-__all__ = ["CardOptions", "Engine"]
+__all__ = ["CardOptions", "Draw", "Engine"]
 
 
 @dataclass(frozen=True, slots=True)
 class CardOptions:
-    """How a card is to be drawn: ``report`` is auto, full or line; ``graph`` fold, open, widget, text or none."""
+    """How a card is drawn. ``report``: auto, full, line; ``graph``: fold, open, widget, text, none.
+
+    With ``quiet`` only what went otherwise than hoped is told.
+    """
 
     report: str = "auto"
     graph: str = "fold"
+    quiet: bool = False
+
+
+class Draw(Protocol):
+    """Makes the card of some events; ``labels`` names cells by their file names."""
+
+    def __call__(self, events: Sequence[Event], options: CardOptions, labels: Mapping[str, str]) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """``compile`` is ``jm.compile``; ``functions`` gives what is compiled and alive; ``report`` draws events."""
+    """``compile`` is ``jm.compile``, ``functions`` gives what is compiled and alive."""
 
     compile: Callable[..., Any]
     functions: Callable[[], Iterable[Any]]
-    report: Callable[[Sequence[Event], CardOptions], Any]
+    draw: Draw
     backends: Callable[[], Iterable[str]]
-    clear_all: Callable[[], object]
+    reset: Callable[[], object]

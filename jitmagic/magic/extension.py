@@ -1,25 +1,46 @@
 """Takes the shell of ``%load_ext jitmagic``, gives it the magics.
 
-IPython is imported when an extension is loaded and not before, so that ``import jitmagic`` works without it.
+IPython is imported when the extension is loaded and not before, so that ``import jitmagic`` works
+without it; the public face (``jitmagic.api``) stands above this stage and is looked up then too.
 """
 
 from __future__ import annotations
 
 import importlib
+import linecache
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from jitmagic.events import Event
+from jitmagic.magic.engine import CardOptions, Engine
 
 __all__ = ["load_ipython_extension", "unload_ipython_extension"]
 
 
 def load_ipython_extension(shell: Any) -> None:
     """``%load_ext jitmagic``."""
-    _loader().load(shell, default_engine())
+    _loader().load(shell, _engine())
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """``%unload_ext jitmagic``: takes away every trace; functions already compiled stay compiled."""
+    """``%unload_ext jitmagic`` takes away every trace; functions already compiled stay compiled."""
     _loader().unload(shell)
 
 
 def _loader() -> Any:
     return importlib.import_module("jitmagic.magic.loader")
+
+
+def _engine() -> Engine:
+    api = importlib.import_module("jitmagic.api")
+    registry = importlib.import_module("jitmagic.runtime.registry")
+    return Engine(api.compile, registry.compiled_functions, _draw, api.list_backends, api.reset)
+
+
+def _draw(events: Sequence[Event], options: CardOptions, labels: Mapping[str, str]) -> Any:
+    report = importlib.import_module("jitmagic.report")
+    sources = {
+        filename: report.SourceText.of(label, "".join(linecache.getlines(filename)))
+        for filename, label in labels.items()
+    }
+    return report.Report(events, sources=sources, kind=options.report, graph=options.graph, quiet=options.quiet)

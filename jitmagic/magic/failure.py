@@ -38,7 +38,7 @@ def _render(shell: Any, error: BaseException, frames: TracebackType | None) -> A
 
 def _attach(error: BaseException, render: Callable[[], Any]) -> None:
     try:
-        error._render_traceback_ = _Rendering(render)  # type: ignore[attr-defined]
+        object.__setattr__(error, "_render_traceback_", _Rendering(render))
     except (AttributeError, TypeError):
         return  # an exception that takes no attributes is shown with our frames in it
 

@@ -44,7 +44,7 @@ class Made:
     left_plain: list[tuple[str, str]] = field(default_factory=list)  # qualified name, why
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # compared by identity: constants of code are hashed
 class CompileStep:
     """The decorator of one ``def``. ``decorators`` are the user's own on it, which are applied afterwards."""
 

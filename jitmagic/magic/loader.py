@@ -30,11 +30,9 @@ def load(shell: Any, engine: Engine) -> JitMagic:
     _drop_bad_settings(shell)
     undo = contextlib.ExitStack()
     settings = config.current()
-    undo.callback(
-        config.configure, progress_after=settings.progress_after, entry_limit=settings.entry_limit
-    )
+    undo.callback(config.configure, progress_after=settings.progress_after, entry_limit=settings.entry_limit)
     magics = _registered(shell, undo)
-    collector = Collector(shell, engine.report, magics.card_options, Progress(shell))
+    collector = Collector(shell, engine.draw, magics.card_options, Progress(shell))
     magics.cells = CellCompiler(shell, engine, collector)
     magics.lines = JitLine(shell, engine)
     _listen(shell, magics, undo)
@@ -77,9 +75,7 @@ def _listen(shell: Any, magics: JitMagic, undo: contextlib.ExitStack) -> None:
     undo.callback(_remove, shell.input_transformers_post, transform)
 
 
-def _register(
-    shell: Any, event: str, callback: Callable[..., None], undo: contextlib.ExitStack
-) -> None:
+def _register(shell: Any, event: str, callback: Callable[..., None], undo: contextlib.ExitStack) -> None:
     shell.events.register(event, callback)
     undo.callback(shell.events.unregister, event, callback)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -22,29 +24,21 @@ from jitmagic.magic.options import (
 )
 from jitmagic.magic.verbs import VERBS, JitLine
 
-try:
-    from IPython.core.magic import output_can_be_silenced
-except ImportError:  # IPython 7: a final ; does not silence the value
-
-    def output_can_be_silenced(magic: Any) -> Any:
-        """Leave the magic as it is."""
-        return magic
-
-
 __all__ = ["JitMagic"]
+
+# IPython's types for these say that they take nothing.
+_Decorator = Callable[[Callable[..., Any]], Any]
+_compile_magic: _Decorator = cell_magic("compile")
+_jit_magic: _Decorator = line_magic("jit")
 
 
 @magics_class
 class JitMagic(Magics):  # type: ignore[misc, unused-ignore]  # untyped in some versions of IPython
     """Settings of jitmagic in this session."""
 
-    report = Enum(REPORTS, "auto", help="Card under a cell; none shows no card at all.").tag(
-        config=True
-    )
+    report = Enum(REPORTS, "auto", help="Card under a cell; none shows no card at all.").tag(config=True)
     graph = Enum(GRAPHS, "fold", help="How a card shows the graph.").tag(config=True)
-    progress_after = Float(min=0.0, help="Seconds of compiling after which progress is shown.").tag(
-        config=True
-    )
+    progress_after = Float(min=0.0, help="Seconds of compiling after which progress is shown.").tag(config=True)
     entry_limit = Int(min=1, help="Compiled entries that one function may have.").tag(config=True)
     check = Bool(False, help="Compare every result with plain NumPy.").tag(config=True)
     target = Enum(TARGETS, "cpu", help="Where kernels run.").tag(config=True)
@@ -52,6 +46,7 @@ class JitMagic(Magics):  # type: ignore[misc, unused-ignore]  # untyped in some 
 
     cells: CellCompiler
     lines: JitLine
+    undo: ExitStack
 
     @default("progress_after")
     def _progress_after_now(self) -> float:
@@ -79,9 +74,8 @@ class JitMagic(Magics):  # type: ignore[misc, unused-ignore]  # untyped in some 
         )
 
     @no_var_expand
-    @output_can_be_silenced
     @compile_arguments
-    @cell_magic("compile")
+    @_compile_magic
     def compile_cell(self, line: str, cell: str) -> Any:
         """Run the cell with its NumPy functions compiled: the same answers, faster, explained below it.
 
@@ -97,7 +91,7 @@ class JitMagic(Magics):  # type: ignore[misc, unused-ignore]  # untyped in some 
         return self.cells.run(self._completed(options), cell)
 
     @no_var_expand
-    @line_magic("jit")
+    @_jit_magic
     def jit_line(self, line: str) -> Any:
         __tracebackhide__ = True
         if line.strip() in ("-h", "--help"):
@@ -105,7 +99,6 @@ class JitMagic(Magics):  # type: ignore[misc, unused-ignore]  # untyped in some 
             return None
         return self.lines.run(line)
 
-    jit_line.__doc__ = (
-        "%jit [VERB] [NAME ...]\n\nWithout anything: a table of all compiled functions.\n\n"
-        + "\n".join(f"    %jit {verb:8} {shows}" for verb, shows in VERBS.items())
+    jit_line.__doc__ = "%jit [VERB] [NAME ...]\n\nWithout anything: a table of all compiled functions.\n\n" + "\n".join(
+        f"    %jit {verb:8} {shows}" for verb, shows in VERBS.items()
     )

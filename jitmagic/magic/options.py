@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from IPython.core import magic_arguments as _arguments
 from IPython.core.error import UsageError
-from IPython.core.magic_arguments import argument, magic_arguments
+from IPython.core.magic_arguments import MagicArgumentParser
 
 __all__ = [
     "DYNAMIC",
@@ -25,6 +25,9 @@ GRAPHS = ("fold", "open", "widget", "text", "none")
 TARGETS = ("cpu", "cuda")
 DYNAMIC = {"auto": None, "always": True, "never": False}
 
+# IPython gives these no types.
+_argument: Any = _arguments.argument
+_magic_arguments: Any = _arguments.magic_arguments
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 # Flags and keywords of each argument, in the order of the help page.
@@ -65,7 +68,7 @@ _ARGUMENTS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     ),
     (
         ("--time",),
-        {"action": "store_true", "help": "time compiled and plain on copies of the last arguments"},
+        {"action": "store_true", "help": "time compiled and plain on copies of the arguments of the first call"},
     ),
     (
         ("--explain",),
@@ -111,14 +114,17 @@ class CellOptions:
 def compile_arguments(magic: _F) -> _F:
     """Decorate the magic's method with all its arguments; its docstring becomes the help page."""
     for flags, keywords in reversed(_ARGUMENTS):
-        magic = argument(*flags, **keywords)(magic)
-    decorated: _F = magic_arguments("%compile")(magic)
+        magic = _argument(*flags, **keywords)(magic)
+    decorated: _F = _magic_arguments("%compile")(magic)
     return decorated
 
 
-def read_options(parser: argparse.ArgumentParser, line: str) -> CellOptions:
+def read_options(parser: MagicArgumentParser, line: str) -> CellOptions:
     """Parse the line; UsageError says what is wrong with it."""
-    given = vars(parser.parse_argstring(line))  # type: ignore[attr-defined]  # MagicArgumentParser
+    try:
+        given = dict(vars(parser.parse_argstring(line)))  # type: ignore[no-untyped-call]  # IPython gives no types
+    except UsageError as error:
+        raise UsageError(f"%%compile: {error} (%%compile -h lists the options)") from None
     given["names"] = tuple(given["names"])
     given["dynamic"] = DYNAMIC[given["dynamic"]]
     if given["out"] and not given["out"].isidentifier():

@@ -9,11 +9,9 @@ import html
 from dataclasses import dataclass, field
 from typing import Any
 
-from IPython.display import display
-from IPython.utils.capture import CapturingDisplayPublisher
-
 from jitmagic import config
 from jitmagic.events import CompileEvent, Event, KernelEvent
+from jitmagic.magic.shown import is_captured, show_replaceable
 
 __all__ = ["Progress"]
 
@@ -53,9 +51,7 @@ class Progress:
         self._spent_ns[kind] = self._spent_ns.get(kind, 0) + event.elapsed_ns
         self._kernels += isinstance(event, KernelEvent)
         if self.seconds >= config.current().progress_after and self._can_show():
-            self._show(
-                f"compiling {event.function}: {self._kernels} kernels, {self.seconds:.1f} s so far"
-            )
+            self._show(f"compiling {event.function}: {self._kernels} kernels, {self.seconds:.1f} s so far")
 
     @property
     def seconds(self) -> float:
@@ -64,11 +60,11 @@ class Progress:
 
     def _can_show(self) -> bool:
         in_notebook = getattr(self.shell, "kernel", None) is not None
-        return in_notebook and not isinstance(self.shell.display_pub, CapturingDisplayPublisher)
+        return in_notebook and not is_captured(self.shell)
 
     def _show(self, text: str) -> None:
         if self._handle is None:
-            self._handle = display(_Note(text), display_id=True)
+            self._handle = show_replaceable(_Note(text))
         else:
             self._handle.update(_Note(text))
 

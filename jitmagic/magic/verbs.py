@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from IPython.core.error import UsageError
-from IPython.display import display
 
 from jitmagic.magic.engine import Engine
+from jitmagic.magic.shown import show
 
 __all__ = ["VERBS", "FunctionTable", "JitLine"]
 
@@ -49,7 +49,7 @@ class JitLine:
         names = rest.split() if verb in VERBS else line.split()
         verb = verb if verb in VERBS else "report"
         if verb == "clear" and not names:
-            self.engine.clear_all()
+            self.engine.reset()
             return None
         functions = [self.find(name) for name in names] or list(self.engine.functions())
         return _shown([getattr(function.jit, verb)() for function in functions])
@@ -89,9 +89,7 @@ def _calls(verb: str, text: str) -> list[ast.Call]:
     calls = tree.elts if isinstance(tree, ast.Tuple) else [tree]
     found = [call for call in calls if isinstance(call, ast.Call)]
     if len(found) != len(calls):
-        raise UsageError(
-            f"%jit {verb} needs a call with the arguments to use, as in  %jit {verb} f(x, y)"
-        )
+        raise UsageError(f"%jit {verb} needs a call with the arguments to use, as in  %jit {verb} f(x, y)")
     return found
 
 
@@ -109,7 +107,7 @@ def _shown(views: Sequence[Any]) -> Any:
         return views[0]
     for view in views:
         if view is not None:
-            display(view)
+            show(view)
     return None
 
 
