@@ -22,6 +22,7 @@ from jitmagic.magic.engine import CardOptions, Draw
 from jitmagic.magic.options import CellOptions
 from jitmagic.magic.progress import Progress
 from jitmagic.magic.shown import show
+from jitmagic.magic.source import cell_label
 
 __all__ = ["Collector"]
 
@@ -141,8 +142,8 @@ class Collector:
         """``Cell In[4]`` for the file name of each cell that the events speak of."""
         filenames = {event.span.filename for event in events}
         filenames |= {e.caller.filename for e in events if isinstance(e, RecompileEvent) and e.caller}
-        named = {filename: self.shell.compile.format_code_name(filename) for filename in filenames}
-        return {filename: " ".join(name) for filename, name in named.items() if name}
+        labels = {filename: cell_label(self.shell, filename) for filename in filenames}
+        return {filename: label for filename, label in labels.items() if label != filename}
 
 
 def _in_main_thread() -> bool:

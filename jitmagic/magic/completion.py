@@ -13,7 +13,7 @@ from jitmagic.magic.rewrite import find_functions
 try:
     from IPython.core.completer import SimpleCompletion, context_matcher
 except ImportError:  # IPython < 8.6: no completion, all the rest works
-    context_matcher = None  # type: ignore[assignment]
+    context_matcher = None  # type: ignore[assignment]  # a function elsewhere
 
 __all__ = ["Completions", "matcher"]
 
@@ -79,7 +79,7 @@ def matcher(completions: Completions) -> Callable[[Any], dict[str, Any]] | None:
     if context_matcher is None:
         return None
 
-    @context_matcher(identifier="jitmagic")  # type: ignore[untyped-decorator, unused-ignore]
+    @context_matcher(identifier="jitmagic")  # type: ignore[untyped-decorator, unused-ignore]  # IPython's types differ by version
     def match(context: Any) -> dict[str, Any]:
         lines = context.full_text.split("\n")
         text = lines[context.cursor_line][: context.cursor_position]
@@ -95,7 +95,7 @@ def matcher(completions: Completions) -> Callable[[Any], dict[str, Any]] | None:
             "suppress": True,
         }
 
-    return match  # type: ignore[no-any-return, unused-ignore]
+    return match  # type: ignore[no-any-return, unused-ignore]  # the same reason
 
 
 def _from_line(lines: Sequence[str], number: int) -> str:

@@ -7,12 +7,9 @@ without it; the public face (``jitmagic.api``) stands above this stage and is lo
 from __future__ import annotations
 
 import importlib
-import linecache
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jitmagic.events import Event
-from jitmagic.magic.engine import CardOptions, Engine
+from jitmagic.magic.engine import Engine
 
 __all__ = ["load_ipython_extension", "unload_ipython_extension"]
 
@@ -34,13 +31,4 @@ def _loader() -> Any:
 def _engine() -> Engine:
     api = importlib.import_module("jitmagic.api")
     registry = importlib.import_module("jitmagic.runtime.registry")
-    return Engine(api.compile, registry.compiled_functions, _draw, api.list_backends, api.reset)
-
-
-def _draw(events: Sequence[Event], options: CardOptions, labels: Mapping[str, str]) -> Any:
-    report = importlib.import_module("jitmagic.report")
-    sources = {
-        filename: report.SourceText.of(label, "".join(linecache.getlines(filename)))
-        for filename, label in labels.items()
-    }
-    return report.Report(events, sources=sources, kind=options.report, graph=options.graph, quiet=options.quiet)
+    return Engine(api.compile, registry.compiled_functions, _loader().draw_card, api.list_backends, api.reset)

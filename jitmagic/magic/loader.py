@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import linecache
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from traitlets import TraitError
 
 from jitmagic import config
+from jitmagic.events import Event
 from jitmagic.magic.awaiting import AwaitTransform
 from jitmagic.magic.cell import CellCompiler
 from jitmagic.magic.collector import Collector
 from jitmagic.magic.completion import Completions, matcher
-from jitmagic.magic.engine import Engine
+from jitmagic.magic.engine import CardOptions, Engine
 from jitmagic.magic.magics import JitMagic
 from jitmagic.magic.progress import Progress
 from jitmagic.magic.verbs import VERBS, JitLine
+from jitmagic.report import Report, SourceText
 
-__all__ = ["load", "unload"]
+__all__ = ["draw_card", "load", "unload"]
 
 _NAME = JitMagic.__name__
 
@@ -46,6 +49,14 @@ def unload(shell: Any) -> None:
     magics = shell.magics_manager.registry.get(_NAME)
     if magics is not None:
         magics.undo.close()
+
+
+def draw_card(events: Sequence[Event], options: CardOptions, labels: Mapping[str, str]) -> Report:
+    """The card of the report stage; the text of each cell is read now, before the cell runs again."""
+    sources = {
+        filename: SourceText.of(label, "".join(linecache.getlines(filename))) for filename, label in labels.items()
+    }
+    return Report(events, sources=sources, kind=options.report, graph=options.graph, quiet=options.quiet)
 
 
 def _registered(shell: Any, undo: contextlib.ExitStack) -> JitMagic:

@@ -103,7 +103,7 @@ def needs_await(tree: ast.Module) -> bool:
 
 
 def _awaits(node: ast.AST) -> bool:
-    if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp):
+    if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
         return any(generator.is_async for generator in node.generators)
     return isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith)
 

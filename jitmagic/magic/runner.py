@@ -49,8 +49,9 @@ class Outcome:
 def parse(shell: Any, source: CellSource) -> ast.Module:
     """The AST of the cell, after the user's own AST transformers. Raises what the plain cell would show."""
     try:
-        tree: ast.Module = shell.compile.ast_parse(source.text, source.filename)
-        return shell.transform_ast(tree)  # type: ignore[no-any-return]
+        tree = shell.compile.ast_parse(source.text, source.filename)
+        transformed: ast.Module = shell.transform_ast(tree)
+        return transformed
     except SyntaxError as error:
         failed = as_in_plain_cell(shell, error.with_traceback(None))
     raise failed from None

@@ -7,9 +7,10 @@ import linecache
 import os
 import sys
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
-__all__ = ["CellSource", "RawCells", "locate"]
+__all__ = ["CellSource", "RawCells", "cell_label", "locate"]
 
 _own_numbers = itertools.count(1)
 
@@ -53,6 +54,11 @@ class CellSource:
             linecache.cache[name] = entry
 
 
+def cell_label(shell: Any, filename: str) -> str:
+    """``Cell In[4]`` for the file name of a cell; other names as they are."""
+    return " ".join(shell.compile.format_code_name(filename) or (filename,))
+
+
 def _relative(filename: str) -> str:
     try:
         return os.path.relpath(filename)
@@ -73,12 +79,12 @@ def locate(shell: Any, raw: str, body: str) -> CellSource:
 
 def _running_file(namespace: dict[str, Any]) -> str | None:
     """File name of the cell that is running: the innermost frame in the user's namespace with known source."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         filename = frame.f_code.co_filename
         if frame.f_globals is namespace and filename in linecache.cache:
             return filename
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import inspect
 import io
 import random
@@ -69,7 +70,7 @@ def _arguments(code: CodeType, values: Any) -> _Arguments:
 
 def time_calls(recorder: CallRecorder) -> list[Callable[[], Any]]:
     """One view to show for each function that was called."""
-    return [lambda f=f, a=a: _timed(f, *a) for f, a in recorder.calls.values()]  # type: ignore[misc]
+    return [functools.partial(_timed, f, *arguments) for f, arguments in recorder.calls.values()]
 
 
 def _timed(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ast
 import difflib
-import html
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from IPython.core.error import UsageError
 
+from jitmagic.events import CompileEvent, RecompileEvent
 from jitmagic.magic.engine import Engine
 from jitmagic.magic.shown import show
+from jitmagic.magic.source import cell_label
+from jitmagic.report import FunctionRow, FunctionsTable
 
-__all__ = ["VERBS", "FunctionTable", "JitLine"]
+__all__ = ["VERBS", "JitLine"]
 
 # What each verb shows; the first line of the help page of %jit is made from this.
 VERBS = {
@@ -45,7 +47,7 @@ class JitLine:
         if verb in _TAKE_A_CALL:
             return _shown([self._called(verb, call) for call in _calls(verb, rest)])
         if not verb:
-            return FunctionTable(tuple(self.engine.functions()))
+            return FunctionsTable([self._row(function) for function in self.engine.functions()])
         names = rest.split() if verb in VERBS else line.split()
         verb = verb if verb in VERBS else "report"
         if verb == "clear" and not names:
@@ -53,6 +55,21 @@ class JitLine:
             return None
         functions = [self.find(name) for name in names] or list(self.engine.functions())
         return _shown([getattr(function.jit, verb)() for function in functions])
+
+    def _row(self, function: Any) -> FunctionRow:
+        """Its line in the table of all."""
+        handle, code = function.jit, function.jit.plain.__code__
+        events = handle.report().events
+        return FunctionRow(
+            function.__qualname__,
+            f"{cell_label(self.shell, code.co_filename)}, line {code.co_firstlineno}",
+            _count(handle.entries),
+            _count(handle.calls),
+            _count(handle.hits),
+            sum(isinstance(event, RecompileEvent) for event in events),
+            len(handle.breaks()),
+            sum(event.elapsed_ns for event in events if isinstance(event, CompileEvent)),
+        )
 
     def find(self, name: str) -> Any:
         """The compiled function of this name."""
@@ -111,65 +128,5 @@ def _shown(views: Sequence[Any]) -> Any:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionTable:
-    """All compiled functions with their counts."""
-
-    functions: tuple[Any, ...]
-
-    def rows(self) -> list[tuple[str, ...]]:
-        """A row of texts for each function, below the row of titles."""
-        return [tuple(title for title, _ in _COLUMNS)] + [
-            tuple(str(value(function)) for _, value in _COLUMNS) for function in self.functions
-        ]
-
-    def __str__(self) -> str:
-        if not self.functions:
-            return "no compiled functions yet: put %%compile on top of a cell that defines some"
-        rows = self.rows()
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        padded = (map(_justified, range(len(row)), row, widths) for row in rows)
-        return "\n".join("  ".join(row).rstrip() for row in padded)
-
-    __repr__ = __str__
-
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return {
-            "text/html": self._html() if self.functions else _paragraph(str(self)),
-            "text/plain": str(self),
-        }
-
-    def _html(self) -> str:
-        title, *rows = self.rows()
-        body = [_html_row("th", title), *(_html_row("td", row) for row in rows)]
-        return "<table>" + "".join(body) + "</table>"
-
-
-# Title of each column, and what stands in it.
-_COLUMNS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
-    ("function", lambda f: f.__qualname__),
-    ("module", lambda f: f.__module__),
-    ("line", lambda f: f.jit.plain.__code__.co_firstlineno),
-    ("entries", lambda f: _count(f.jit.entries)),
-    ("compiles", lambda f: _count(f.jit.compiles)),
-    ("calls", lambda f: _count(f.jit.calls)),
-    ("hits", lambda f: _count(f.jit.hits)),
-    ("breaks", lambda f: len(f.jit.breaks())),
-)
-
-
 def _count(value: int | Iterable[Any]) -> int:
     return value if isinstance(value, int) else len(list(value))
-
-
-def _justified(column: int, text: str, width: int) -> str:
-    return text.ljust(width) if column < 2 else text.rjust(width)
-
-
-def _paragraph(text: str) -> str:
-    return f"<p>{html.escape(text)}</p>"
-
-
-def _html_row(tag: str, texts: Iterable[str]) -> str:
-    cells = (f'<{tag} style="text-align:left">{html.escape(text)}</{tag}>' for text in texts)
-    return f"<tr>{''.join(cells)}</tr>"

@@ -55,7 +55,8 @@ class Notebook:
 
     @property
     def ns(self) -> dict[str, Any]:
-        return self.shell.user_ns  # type: ignore[no-any-return]
+        namespace: dict[str, Any] = self.shell.user_ns
+        return namespace
 
     def close(self) -> None:
         unload(self.shell)

@@ -21,6 +21,7 @@ class Shown:
 
     text: str
     is_worth_showing: bool = True
+    events: Sequence[Event] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -50,8 +51,9 @@ class Handle:
         return Shown(f"check {self.plain.__qualname__} {args} {kwargs}")
 
     def time(self, *args: Any, **kwargs: Any) -> Shown:
+        view = Shown(f"time {self.plain.__qualname__} {args} {kwargs}")
         self.plain(*args, **kwargs)
-        return Shown(f"time {self.plain.__qualname__} {args} {kwargs}")
+        return view
 
     def breaks(self) -> Any:
         return Breaks(self.plain.__qualname__)
@@ -86,7 +88,7 @@ def compile_function(function: Any, **options: Any) -> Any:
     for name in ("__kwdefaults__", "__annotations__", "__doc__", "__qualname__", "__module__"):
         setattr(made, name, getattr(function, name))
     made.__dict__.update(function.__dict__)
-    made.jit = Handle(function, options)  # type: ignore[attr-defined]
+    made.__dict__["jit"] = Handle(function, options)
     ALIVE.add(made)
     return made
 
@@ -101,7 +103,7 @@ class Drawings:
         self.calls.append((events, options, labels))
         names = ", ".join(dict.fromkeys(event.function for event in events))
         text = f"card of {names} ({options.report}, {options.graph})"
-        return Shown(text, is_worth_showing=bool(events))
+        return Shown(text, bool(events), events)
 
 
 def engine(draw: Any = None) -> Engine:

@@ -98,7 +98,8 @@ CELLS = {
     "generator": "def g(n):\n    yield from range(n)\nlist(g(3)), type(g(1)).__name__",
     "lambda and comprehension": "sq = lambda v: v * v\n[sq(v) for v in range(4)]",
     "functions in blocks": (
-        "if True:\n    def a(): return 'a'\nelse:\n    def a(): return 'b'\nfor i in range(2):\n    def b(i=i): return i\n"
+        "if True:\n    def a(): return 'a'\nelse:\n    def a(): return 'b'\n"
+        "for i in range(2):\n    def b(i=i): return i\n"
         "try:\n    def c(): return 'c'\nfinally:\n    pass\nwhile True:\n    def d(): return 'd'\n    break\n"
         "match 1:\n    case 1:\n        def e(): return 'e'\na(), b(), c(), d(), e()"
     ),
@@ -131,7 +132,8 @@ CELLS = {
     "async comprehension": "async def a():\n    yield 1\n    yield 2\n[x async for x in a()]",
     "async for": "async def a():\n    yield 1\nasync for x in a():\n    print(x)",
     "async with": (
-        "import contextlib\n@contextlib.asynccontextmanager\nasync def c():\n    yield 4\nasync with c() as v:\n    print(v)"
+        "import contextlib\n@contextlib.asynccontextmanager\nasync def c():\n    yield 4\n"
+        "async with c() as v:\n    print(v)"
     ),
     "await in a default": "import asyncio\ndef f(x=await asyncio.sleep(0, 7)): return x\nf()",
     "await only inside": "import asyncio\nasync def f():\n    await asyncio.sleep(0)\ntype(f).__name__",

@@ -1,0 +1,89 @@
+"""``%jit``: the table of all compiled functions, and the verbs."""
+
+from __future__ import annotations
+
+import pytest
+
+from jitmagic.magic.verbs import VERBS
+from tests.magic.conftest import Notebook
+
+
+@pytest.fixture
+def two(notebook: Notebook) -> Notebook:
+    notebook.run("x = 7")
+    notebook.run("%%compile\ndef f(a, b=0): pass\nclass C:\n    def m(self): pass\ndef p(): yield")
+    return notebook
+
+
+def test_without_a_word_it_lists_all_compiled_functions(two: Notebook) -> None:
+    text = two.run("%jit").out
+    assert "Cell In[2], line 2" in text
+    assert "C.m" in text
+
+
+def test_without_any_compiled_function_it_says_what_to_do(notebook: Notebook) -> None:
+    assert "put %%compile on top of a cell" in notebook.run("%jit").out
+
+
+@pytest.mark.parametrize("verb", [v for v in VERBS if v not in ("check", "time", "clear")])
+def test_a_verb_gives_its_view(verb: str, two: Notebook) -> None:
+    assert two.run(f"%jit {verb} f").out == f"Out[3]: {verb} f\n"
+
+
+def test_a_name_alone_gives_the_report(two: Notebook) -> None:
+    assert str(two.run("%jit f").value) == "report f"
+    assert str(two.run("%jit C.m").value) == "report C.m"
+
+
+def test_several_names_are_shown_one_below_the_other(two: Notebook) -> None:
+    assert two.run("%jit why f C.m").shown == ["why f", "why C.m"]
+
+
+def test_a_verb_alone_is_about_all_functions(two: Notebook) -> None:
+    assert two.run("%jit breaks").shown == ["breaks C.m", "breaks f"]
+
+
+def test_the_view_is_a_value(two: Notebook) -> None:
+    two.run("v = %jit guards f")
+    assert str(two.ns["v"]) == "guards f"
+
+
+@pytest.mark.parametrize("verb", ["check", "time"])
+def test_check_and_time_take_a_call(verb: str, two: Notebook) -> None:
+    assert str(two.run(f"%jit {verb} f(x + 1, b=-2)").value) == f"{verb} f (8,) {{'b': -2}}"
+    assert "needs a call" in two.run(f"%jit {verb} f").err
+
+
+def test_clear_drops_one_or_all(two: Notebook) -> None:
+    two.run("%jit clear f")
+    assert two.ns["f"].jit.cleared
+    assert not two.ns["C"].m.jit.cleared
+    two.run("%jit clear")
+    assert "no compiled functions" in two.run("%jit").out
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("p", "p is not compiled"),
+        ("why g", "g is neither a compiled function nor a verb"),
+        ("gards f", "did you mean guards?"),
+        ("C.n", "did you mean C.m?"),
+    ],
+)
+def test_what_is_not_understood_is_said(line: str, says: str, two: Notebook) -> None:
+    ran = two.run(f"%jit {line}")
+    assert type(ran.error).__name__ == "UsageError"
+    assert says in ran.err
+    assert "compiled: C.m, f" in ran.err
+
+
+def test_a_function_that_the_notebook_has_renamed_is_found_by_its_own_name(two: Notebook) -> None:
+    two.run("h = f; del f")
+    assert str(two.run("%jit f").value) == "report f"
+    assert str(two.run("%jit h").value) == "report f"
+
+
+def test_help(two: Notebook) -> None:
+    assert "%jit guards" in two.run("%jit -h").out
+    assert "%jit guards" in two.run("%jit?").out
