@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -79,63 +80,79 @@ def _pointer(builder: Any, target: Any, base: Any, offset: Any) -> Any:
     return builder.bitcast(builder.gep(start, [offset]), target.as_pointer())
 
 
-def _define_memory(name: str, kind: Any) -> None:
-    @define(f"load_{name}", kind, types.int64, types.int64)
-    def load(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _pointer(builder, context.get_data_type(kind), *args)
-        return context.data_model_manager[kind].from_data(builder, builder.load(pointer, align=1))
+@dataclass(frozen=True)
+class Memory:
+    """How a type lies in memory, when that differs from what Numba says: the LLVM type and the conversions."""
 
-    @define(f"store_{name}", types.void, types.int64, types.int64, kind)
+    kind: Any
+    stored: Any = None  # LLVM type in memory; None: Numba's
+    read: Callable[[Any, Any], Any] | None = None  # (builder, value in memory) -> value
+    write: Callable[[Any, Any], Any] | None = None  # (builder, value) -> value in memory
+
+
+def _memory_rows() -> dict[str, Memory]:
+    rows = {name: Memory(kind) for name, kind in MEMORY_TYPES.items()}
+    # NumPy bools may hold any byte (a view of uint8): every byte but 0 is True
+    rows["bool"] = Memory(types.boolean, _I8, lambda b, v: b.icmp_unsigned("!=", v, _I8(0)))
+    if has_half():
+        # float16 in memory, float32 in registers, as NumPy computes it. Only where the CPU converts (exactly, to
+        # nearest even): elsewhere LLVM would call a library.
+        half = ir.HalfType()
+        rows["float16"] = Memory(
+            types.float32, half, lambda b, v: b.fpext(v, ir.FloatType()), lambda b, v: b.fptrunc(v, half)
+        )
+    return rows
+
+
+def _define_load(name: str, row: Memory, promise: bool) -> None:
+    @define(name, row.kind, types.int64, types.int64)
+    def load(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _pointer(builder, row.stored or context.get_data_type(row.kind), *args)
+        value = builder.load(pointer, align=1)
+        if promise:
+            value.set_metadata("noalias", _written_memory(builder.module))
+        if row.read is not None:
+            return row.read(builder, value)
+        return context.data_model_manager[row.kind].from_data(builder, value)
+
+
+def _define_store(name: str, row: Memory, promise: bool) -> None:
+    @define(name, types.void, types.int64, types.int64, row.kind)
     def store(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _pointer(builder, context.get_data_type(kind), args[0], args[1])
-        value = context.data_model_manager[kind].as_data(builder, args[2])
-        builder.store(value, pointer, align=1)
+        pointer = _pointer(builder, row.stored or context.get_data_type(row.kind), args[0], args[1])
+        if row.write is not None:
+            value = row.write(builder, args[2])
+        else:
+            value = context.data_model_manager[row.kind].as_data(builder, args[2])
+        instruction = builder.store(value, pointer, align=1)
+        if promise:
+            instruction.set_metadata("alias.scope", _written_memory(builder.module))
         return context.get_dummy_value()
 
 
-def _load_bool(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    """NumPy bools may hold any byte (a view of uint8): every byte but 0 is True."""
-    value = builder.load(_pointer(builder, _I8, *args), align=1)
-    return builder.icmp_unsigned("!=", value, _I8(0))
+def _written_memory(module: Any) -> Any:
+    """The alias scope of every ``store_*_out``, which ``load_*_in`` never meets."""
+    domain = module.add_metadata(["jitmagic"])
+    return module.add_metadata([module.add_metadata(["jitmagic written", domain])])
 
 
-for _name, _kind in MEMORY_TYPES.items():
-    _define_memory(_name, _kind)
-define("load_bool", types.boolean, types.int64, types.int64)(_load_bool)
-
-
-HALF = ir.HalfType()
-
-
-def _define_half() -> None:
-    """float16 in memory, float32 in registers, as NumPy computes it.
-
-    Only where the CPU converts (exactly, to nearest even): elsewhere LLVM would call a library.
-    """
-
-    @define("load_float16", types.float32, types.int64, types.int64)
-    def load(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        value = builder.load(_pointer(builder, HALF, *args), align=1)
-        return builder.fpext(value, ir.FloatType())
-
-    @define("store_float16", types.void, types.int64, types.int64, types.float32)
-    def store(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        value = builder.fptrunc(args[2], HALF)
-        builder.store(value, _pointer(builder, HALF, args[0], args[1]), align=1)
-        return context.get_dummy_value()
-
-
-if has_half():
-    _define_half()
+for _name, _row in _memory_rows().items():
+    _define_load(f"load_{_name}", _row, False)
+    _define_store(f"store_{_name}", _row, False)
+    # The emitter's promise: no ``store_*_out`` of the kernel writes what one of its ``load_*_in`` reads. LLVM then
+    # needs no overlap checks at run time, whose number grows with the product of inputs and outputs.
+    _define_load(f"load_{_name}_in", _row, True)
+    _define_store(f"store_{_name}_out", _row, True)
 
 
 def _define_argument(name: str, kind: Any) -> None:
     @define(f"arg_{name}", kind, types.int64, types.int64)
     def argument(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        """Word ``k`` of the args block (complex128: words ``k`` and ``k + 1``)."""
+        """Word ``k`` of the args block (complex128: words ``k`` and ``k + 1``), which no kernel writes."""
         offset = builder.mul(args[1], _I64(8))
         pointer = _pointer(builder, context.get_data_type(kind), args[0], offset)
-        value = builder.load(pointer, align=8 if kind != types.complex128 else 1)
+        value = builder.load(pointer, align=8)
+        value.set_metadata("invariant.load", builder.module.add_metadata([]))
         return context.data_model_manager[kind].from_data(builder, value)
 
 

@@ -1,5 +1,4 @@
-"""The thread pool of kernels: takes a kernel, its block and a range, runs the chunks of the range
-on several cores.
+"""The thread pool of kernels: takes a kernel, its block and a range, runs chunks of the range on several cores.
 
 Workers are Python daemon threads that never come back from one call into compiled code: they wait
 there on a pthread condition with the GIL released, so a launch costs microseconds. The thread that
@@ -22,12 +21,14 @@ import atexit
 import ctypes
 import os
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 from jitmagic.backends.native.compile import Kernel, compile_kernel
 from jitmagic.config import current
+from jitmagic.errors import InternalError
 
 __all__ = ["RUN_OFFSET", "SIZE_OFFSET", "pool_state", "prepare", "stop"]
 
@@ -177,11 +178,9 @@ _states: list[Any] = []  # never freed: a thread may still be inside
 
 
 def pool_state() -> int:
-    """Address of the state of a pool of ``config.threads`` threads; 0 where kernels have to run
-    serially.
+    """Address of the state of a pool of ``config.threads`` threads; 0 where kernels have to run serially.
 
-    Called with the GIL held, by launchers that are about to run a long loop; starts or resizes the
-    pool.
+    Called with the GIL held, by launchers that are about to run a long loop; starts or resizes the pool.
     """
     global _pool
     size = current().threads
@@ -193,14 +192,15 @@ def pool_state() -> int:
     with _lock:
         if _pool is None or _pool.size != size:
             _dismiss(_pool)
-            _pool = _start(size)
+            try:
+                _pool = _start(size)
+            except InternalError:  # the pool's code does not compile here: serial from now on
+                _pool = _Pool(size, 0, ())
         return _pool.address
 
 
 def stop() -> None:
-    """Send the workers home; later kernels of this process run serially. Called at interpreter
-    exit.
-    """
+    """Send the workers home; later kernels of this process run serially. Called at interpreter exit."""
     global _closed, _pool
     with _lock:
         _closed = True
@@ -221,16 +221,22 @@ def _start(size: int) -> _Pool:
     _write(address, "SIZE", size)
     _write(address, "RUN", run.address)
     enter = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)(worker.address)
-    threads = tuple(
-        threading.Thread(target=enter, args=(address, 0, 0), name=f"jitmagic-{k}", daemon=True) for k in range(1, size)
-    )
-    for thread in threads:
-        thread.start()
-    return _Pool(size, address, threads)
+    return _Pool(size, address, tuple(_start_threads(size - 1, enter, address)))
+
+
+def _start_threads(count: int, enter: Any, address: int) -> Iterator[threading.Thread]:
+    """As many workers as the system allows: the launching thread does what is left over."""
+    for number in range(count):
+        thread = threading.Thread(target=enter, args=(address, 0, 0), name=f"jitmagic-{number}", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # a limit on threads, or the interpreter is about to end
+            return
+        yield thread
 
 
 def _dismiss(pool: _Pool | None) -> None:
-    if pool is None:
+    if pool is None or not pool.address:
         return
     _pthread("pthread_mutex_lock", pool.address + _OFFSETS["MUTEX"])
     _write(pool.address, "STOP", 1)
@@ -248,9 +254,7 @@ def _write(address: int, field_name: str, value: int) -> None:
 
 
 def _after_fork_in_child() -> None:
-    """Threads do not survive a fork, and the mutex may have been held by one: forget, start anew on
-    demand.
-    """
+    """Threads do not survive a fork, and one may have held the mutex: forget all, and start anew on demand."""
     global _lock, _pool
     _lock = threading.Lock()
     _pool = None

@@ -12,9 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from jitmagic.backends.native import FloatFlag, Status, compile_kernel, make_launcher, split_result
+from jitmagic.backends.native import FloatFlag, Status, compile_kernel, make_launcher, pool, split_result
 from jitmagic.backends.native.pool import pool_state
 from jitmagic.config import configure
+from jitmagic.errors import InternalError
 
 from . import texts
 
@@ -104,6 +105,35 @@ def test_one_state_per_number_of_threads() -> None:
             assert pool_state() not in (0, first)
         with configure(threads=1):
             assert pool_state() == 0
+
+
+def test_a_limit_on_threads_leaves_the_work_to_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    kernel = compile_kernel(CHUNKS, "kernel")
+    out = np.full(100, -1)
+    with configure(threads=5):
+        monkeypatch.setattr(threading.Thread, "start", refuse)
+        assert make_launcher("a1")(kernel.address, 0, 100, LONG, out) == 0
+    assert (np.diff(out) >= 0).all()
+    assert np.unique(out).size == 20
+
+
+def test_a_pool_that_does_not_compile_means_serial(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise InternalError("no compiler")
+
+    kernel = compile_kernel(CHUNKS, "kernel")
+    out = np.full(100, -1)
+    monkeypatch.setattr(pool, "prepare", refuse)
+    for threads in (6, 2, 6):
+        with configure(threads=threads):
+            assert make_launcher("a1")(kernel.address, 0, 100, LONG, out) == 0
+    assert (out == 0).all()
+    monkeypatch.undo()
+    with configure(threads=3):
+        assert pool_state() != 0
 
 
 def run_program(text: str, *arguments: str) -> str:
