@@ -1,1 +1,63 @@
 """``%%compile`` for NumPy cells: the same answer, faster, explained in the cell."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from jitmagic.api import (
+    allow_in_graph,
+    clear_cache,
+    compile,
+    disable,
+    explain,
+    graph_break,
+    list_backends,
+    mark_dynamic,
+    mark_static,
+    mark_static_address,
+    maybe_mark_dynamic,
+    recompiles,
+    register_backend,
+    reset,
+    wait,
+)
+from jitmagic.config import config, configure
+from jitmagic.errors import FullGraphError, InternalError, JitMagicError, Unsupported, UserError
+
+__all__ = [
+    "FullGraphError",
+    "InternalError",
+    "JitMagicError",
+    "Unsupported",
+    "UserError",
+    "allow_in_graph",
+    "clear_cache",
+    "compile",
+    "config",
+    "configure",
+    "disable",
+    "explain",
+    "graph_break",
+    "list_backends",
+    "load_ipython_extension",
+    "mark_dynamic",
+    "mark_static",
+    "mark_static_address",
+    "maybe_mark_dynamic",
+    "recompiles",
+    "register_backend",
+    "reset",
+    "unload_ipython_extension",
+    "wait",
+]
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext jitmagic``."""
+    importlib.import_module("jitmagic.magic.extension").load_ipython_extension(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """``%unload_ext jitmagic``."""
+    importlib.import_module("jitmagic.magic.extension").unload_ipython_extension(shell)

@@ -41,6 +41,7 @@ class Config:
     skip_managed_guards: bool = False  # True: no guards on the contents of managed modules
     inline_depth_limit: int = 64  # nested calls that are inlined before a graph break
     unroll_limit: int = 4096  # trips of a Python-level loop that are unrolled before a graph break
+    demote: bool = True  # measure compiled against plain code, and leave to plain code what it wins
     progress_after: float = 0.5  # seconds of compiling after which progress is shown
 
 
@@ -53,9 +54,19 @@ def current() -> Config:
 
 
 class _Reader:
-    """``jm.config``: attribute reads see the settings in force; writes explain what to do."""
+    """``jm.config``: attribute reads see the settings in force; writes change them.
+
+    In the package it stands where the module ``jitmagic.config`` stood, so it answers to the module's names as well.
+    """
 
     __slots__ = ()
+
+    current = staticmethod(current)
+    Config = Config
+
+    @staticmethod
+    def configure(**changes: Any) -> configure:
+        return configure(**changes)
 
     def __getattr__(self, name: str) -> Any:
         try:

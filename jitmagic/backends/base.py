@@ -1,0 +1,57 @@
+"""The registry of backends: takes a name, gives the function that turns a graph into a callable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from jitmagic.errors import UserError
+from jitmagic.graph import Graph
+
+__all__ = ["Backend", "Bail", "Entry", "get_backend", "list_backends", "register_backend"]
+
+Compiled: TypeAlias = Callable[[Sequence[Any]], list[Any]]
+Backend: TypeAlias = Callable[[Graph, Sequence[Any] | None], Compiled]
+
+
+class Bail(Exception):
+    """Nothing was changed and nothing is returned: run the function plainly instead.
+
+    Raised when a kernel met a condition that NumPy reports (a floating-point flag that somebody listens to, an index
+    out of bounds), so that the plain run shows the warning or the exception exactly where plain Python does.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A backend and what it wants: ``pure`` graphs only (made by ``jitmagic.aot``), or captured ones as they are."""
+
+    name: str
+    compile: Backend
+    pure: bool
+
+
+_entries: dict[str, Entry] = {}
+
+
+def register_backend(name: str, compile: Backend, *, pure: bool = True) -> None:
+    """Make ``backend=name`` mean ``compile(graph, example_inputs) -> run(inputs) -> outputs``; replaces an old one."""
+    _entries[name] = Entry(name, compile, pure)
+
+
+def list_backends() -> list[str]:
+    """The registered names, in order of registration."""
+    return list(_entries)
+
+
+def get_backend(name: str) -> Entry:
+    """The backend of that name. Raises UserError, with the names that exist."""
+    try:
+        return _entries[name]
+    except KeyError:
+        known = ", ".join(map(repr, _entries))
+        raise UserError(
+            f"there is no backend {name!r}; the backends are {known}. "
+            "Register your own with jitmagic.register_backend(name, compile)"
+        ) from None

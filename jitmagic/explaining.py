@@ -1,0 +1,65 @@
+"""Takes a function and the arguments of one call, gives the ``Explanation`` of what is captured in that call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MethodType
+from typing import Any
+
+from jitmagic.events import Event
+from jitmagic.report import Explanation, FrozenRecord
+from jitmagic.runtime.engine import serve
+from jitmagic.runtime.function import compile_callable, plain_of
+from jitmagic.runtime.handle import Handle
+from jitmagic.tracer.capture import Options
+
+__all__ = ["explain"]
+
+
+def explain(function: Any) -> Callable[..., Explanation]:
+    """``explain(f)(*args)`` makes the call, through the interpreter, and tells what was captured on the way.
+
+    Nothing is added to the cache of ``f`` and no kernel is built. Raises what the call raises.
+    """
+
+    def explained(*args: Any, **kwargs: Any) -> Explanation:
+        watched = _watched(function)
+        handle = _handle_of(watched)
+        watched(*args, **kwargs)
+        return _explanation(handle)
+
+    return explained
+
+
+def _watched(function: Any) -> Any:
+    """A compiled copy that nobody hears of."""
+    if isinstance(function, MethodType):
+        return MethodType(_watched(function.__func__), function.__self__)
+    plain = plain_of(function) if hasattr(function, "__code__") else function
+    watched = compile_callable(plain, Options(backend="eager"), serve)
+    _handle_of(watched).record.listener = _ignore
+    return watched
+
+
+def _handle_of(function: Any) -> Handle:
+    handle: Handle = function.jit
+    return handle
+
+
+def _ignore(event: Event) -> None:
+    """Nobody listens."""
+
+
+def _explanation(handle: Handle) -> Explanation:
+    record = handle.record
+    compiled = [event for event in record.compiled if event.node_count]
+    frozen = [text for entry, _ in handle.all_entries() for text in entry.capture.frozen]
+    return Explanation(
+        record.name,
+        graphs=[event.graph_text for event in compiled],
+        breaks=list(record.breaks),
+        guards=[guard for event in record.compiled for guard in event.guards],
+        effects=[effect for event in record.compiled for effect in event.effects],
+        frozen=[FrozenRecord(text, "") for text in dict.fromkeys(frozen)],
+        flags=[event.reason for event in record.fallbacks],
+    )

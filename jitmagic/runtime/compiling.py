@@ -1,0 +1,182 @@
+"""Takes a frame and the values of a call that no entry matches, gives an entry for it, and tells what happened."""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, TypeAlias
+
+from jitmagic.config import current
+from jitmagic.errors import InternalError, Unsupported, UserError
+from jitmagic.graph.graph import Graph
+from jitmagic.runtime.callers import caller_span
+from jitmagic.runtime.entry import Entry, hold_all, make_program
+from jitmagic.runtime.frame import Cells, CompiledFrame, Values
+from jitmagic.runtime.lowering import Lowered
+from jitmagic.runtime.telling import tell_compile, tell_recompile
+from jitmagic.runtime.touch import touches_arrays
+from jitmagic.tracer.capture import Capture, FrameState, Options
+from jitmagic.tracer.guards.explain import Failure
+from jitmagic.tracer.guards.guard import GuardSet
+
+__all__ = ["CaptureStep", "Compiler", "LowerStep", "is_tracing"]
+
+_REPORT = "please report this; the function runs as plain Python"
+
+CaptureStep: TypeAlias = Callable[[FunctionType, dict[str, Any], Options, FrameState], Capture]
+LowerStep: TypeAlias = Callable[[Graph, Sequence[Any], Options], Lowered]
+
+
+class _Thread(threading.local):
+    depth: int = 0
+
+
+_thread = _Thread()
+
+
+def is_tracing() -> bool:
+    """Whether this thread is compiling: calls of compiled functions run plainly then."""
+    return _thread.depth > 0
+
+
+@contextmanager
+def _tracing() -> Iterator[None]:
+    _thread.depth += 1
+    try:
+        yield
+    finally:
+        _thread.depth -= 1
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """The two steps behind a compile: ``capture`` is the tracer's, ``lower`` the backend's."""
+
+    capture: CaptureStep
+    lower: LowerStep
+
+    def compile(self, frame: CompiledFrame, values: Values, cells: Cells) -> Entry | None:
+        """A new entry that matches this call, or None if it is to run plainly. Hold the frame's lock.
+
+        Raises UserError where the user asked for something that cannot be had (``fullgraph``, ``mark_dynamic``).
+        """
+        arguments, names = frame.arguments(values), frame.guard_names(cells)
+        if len(frame.entries) >= current().entry_limit:
+            _close_at_limit(frame)
+            return None
+        closest = _closest_failure(frame, arguments, names)
+        started = time.perf_counter_ns()
+        try:
+            with _tracing():
+                capture = self.capture(frame.function_for(cells), arguments, frame.options, frame.state)
+                entry = self._entry(frame, capture, values)
+        except UserError:
+            raise
+        except Exception as error:  # a fault of ours must not reach the user's program
+            _give_up(frame, error)
+            return None
+        if entry is None:
+            return None
+        failure = entry.failure(arguments, names)
+        if failure is not None:
+            _give_up(frame, InternalError(f"the guard {failure.guard.text} does not hold for the call it was made for"))
+            return None
+        frame.add(entry)
+        elapsed = time.perf_counter_ns() - started
+        if not entry.is_plain:
+            frame.record.count_compile(elapsed)
+            tell_compile(frame, entry, elapsed)
+        if closest is not None:
+            tell_recompile(frame, closest, elapsed, caller_span())
+        return entry
+
+    def _entry(self, frame: CompiledFrame, capture: Capture, values: Values) -> Entry | None:
+        """Build the entry; None if the frame needs none."""
+        if capture.plain_reason:
+            frame.record.fall_back(capture.plain_reason, capture.plain_hint)
+            if not len(capture.guards):
+                frame.closed = capture.plain_reason
+                return None
+            return self._finish(frame, capture)
+        if frame.resume is None and capture.resume is None and not touches_arrays(capture, values):
+            frame.touchless += 1
+            return None
+        lowered = self._lowered(frame, capture)
+        if lowered is None:
+            return self._finish(frame, capture)
+        program = make_program(
+            capture,
+            frame.form.layout.names,
+            frame.names,
+            lowered.run,
+            title=frame.form.title,
+            takes_cells=frame.form.takes_cells,
+        )
+        return self._finish(frame, capture, lowered, program)
+
+    def _lowered(self, frame: CompiledFrame, capture: Capture) -> Lowered | None:
+        """The graph compiled; None where it has no compiled form, which is told."""
+        try:
+            return self.lower(capture.graph, capture.examples, frame.options)
+        except UserError:
+            raise
+        except Unsupported as error:
+            frame.record.fall_back(f"calls like this have no compiled form ({error})")
+        except Exception as error:  # a fault of a backend must not reach the user's program
+            frame.record.fall_back(f"its code could not be generated ({type(error).__name__}: {error})", _REPORT)
+        return None
+
+    def _finish(
+        self,
+        frame: CompiledFrame,
+        capture: Capture,
+        lowered: Lowered | None = None,
+        program: Callable[..., Any] | None = None,
+    ) -> Entry:
+        """The entry; without a program it runs plainly."""
+        frame_of = weakref.ref(frame)
+
+        def on_death(_: Any) -> None:
+            frame = frame_of()
+            if frame is not None:
+                frame.note_death()
+
+        entry = Entry(
+            frame.serial,
+            hold_all(capture, on_death),
+            capture.constants,
+            program or frame.plain_program(),
+            capture,
+            lowered or Lowered(list),
+            is_plain=program is None,
+        )
+        capture.guards, capture.examples = GuardSet(), []  # they hold strongly what the entry holds weakly
+        return entry
+
+
+def _closest_failure(frame: CompiledFrame, arguments: Mapping[str, Any], names: Mapping[str, Any]) -> Failure | None:
+    """Why the entry that came closest does not match: the one whose first failing guard comes last."""
+    found = [e.failure(arguments, names) for e in frame.entries] + [g.failure(arguments, names) for g in frame.graves]
+    return max((f for f in found if f is not None), key=lambda f: f.position, default=None)
+
+
+def _close_at_limit(frame: CompiledFrame) -> None:
+    """Compile nothing more, and name the guard that kept changing."""
+    limit = len(frame.entries)
+    causes = Counter(event.guard for event in frame.record.recompiles)
+    guard = causes.most_common(1)[0][0] if causes else "its arguments"
+    remedy = next((e.remedy for e in reversed(frame.record.recompiles) if e.guard == guard), "")
+    frame.closed = f"{limit} entries are compiled, which is the limit, and {guard} keeps changing"
+    hint = f"{remedy}; or raise the limit: jm.configure(entry_limit={2 * limit})" if remedy else ""
+    frame.record.fall_back(frame.closed, hint or f"raise the limit: jm.configure(entry_limit={2 * limit})")
+
+
+def _give_up(frame: CompiledFrame, error: Exception) -> None:
+    frame.closed = f"jitmagic failed on it ({type(error).__name__}: {error})"
+    frame.record.fall_back(frame.closed, _REPORT)

@@ -1,0 +1,23 @@
+"""The server behind every compiled function: the tracer's capture, the backend's lowering."""
+
+from __future__ import annotations
+
+import importlib
+from types import FunctionType
+from typing import Any
+
+from jitmagic.runtime.compiling import Compiler
+from jitmagic.runtime.lowering import lower
+from jitmagic.runtime.serving import Server
+from jitmagic.tracer.capture import Capture, FrameState, Options
+
+__all__ = ["serve"]
+
+
+def _capture(function: FunctionType, arguments: dict[str, Any], options: Options, state: FrameState) -> Capture:
+    """The tracer is loaded at the first call that needs it: it is half of the package."""
+    capture: Capture = importlib.import_module("jitmagic.tracer.trace").capture(function, arguments, options, state)
+    return capture
+
+
+serve = Server(Compiler(_capture, lower))

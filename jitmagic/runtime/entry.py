@@ -1,0 +1,105 @@
+"""Takes a capture and its lowered graph, gives a cache entry: held guards and a program to run when they hold."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+from jitmagic.errors import InternalError
+from jitmagic.events import GuardRecord
+from jitmagic.runtime.lowering import Lowered
+from jitmagic.runtime.trial import Trial
+from jitmagic.tracer.capture import Capture
+from jitmagic.tracer.guards.explain import Failure, first_failure
+from jitmagic.tracer.guards.guard import Guard
+from jitmagic.tracer.guards.holding import Held, hold
+
+__all__ = ["Entry", "Grave", "guard_record", "make_program"]
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """One compiled form of a frame.
+
+    ``program`` takes the frame's parameters by position (and the closure cells, in a resume function) and gives the
+    result or a ``Tail``; ``go`` is what serves a call now: the program, a timed form of it, or the plain function.
+    """
+
+    index: int
+    guards: list[Held]
+    constants: list[Any]
+    program: Callable[..., Any]
+    capture: Capture
+    lowered: Lowered
+    go: Callable[..., Any] = field(init=False)
+    hits: list[int] = field(default_factory=lambda: [0])
+    trial: Trial | None = None
+    is_demoted: bool = False
+    is_plain: bool = False  # calls that match run the plain function: there is no compiled form
+    records: tuple[GuardRecord, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.go = self.program
+        self.records = tuple(guard_record(held.guard) for held in self.guards)
+
+    @property
+    def has_tail(self) -> bool:
+        return self.capture.resume is not None and not self.is_plain
+
+    @property
+    def is_dead(self) -> bool:
+        """True if an object that the guards ask for by identity is gone."""
+        return any(held.is_dead for held in self.guards)
+
+    def failure(self, arguments: Mapping[str, Any], names: Mapping[str, Any]) -> Failure | None:
+        """The first guard that does not hold for these arguments."""
+        own = {f"K{i}": value for i, value in enumerate(self.constants)}
+        return first_failure(self.guards, arguments, {**names, **own})
+
+
+@dataclass(frozen=True, slots=True)
+class Grave:
+    """The guards of an entry that was dropped since an object died: they still explain the next compile."""
+
+    guards: list[Held]
+
+    def failure(self, arguments: Mapping[str, Any], names: Mapping[str, Any]) -> Failure | None:
+        return first_failure(self.guards, arguments, names)
+
+
+def hold_all(capture: Capture, on_death: Callable[[Any], None]) -> list[Held]:
+    return [hold(guard, on_death) for guard in capture.guards]
+
+
+def guard_record(guard: Guard) -> GuardRecord:
+    """The guard as text."""
+    return GuardRecord(guard.text, guard.kind, guard.source.text, guard.then, guard.span, guard.source.category)
+
+
+def make_program(
+    capture: Capture,
+    parameters: tuple[str, ...],
+    names: Mapping[str, Any],
+    run: Callable[[list[Any]], list[Any]],
+    *,
+    title: str,
+    takes_cells: bool,
+) -> FunctionType:
+    """Compile the capture's program; it takes ``parameters`` in this order, then ``C`` if it ``takes_cells``."""
+    tree = ast.parse(capture.program)
+    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "program"]
+    if not found:
+        raise InternalError(f"the program of {title} does not define program(): {capture.program!r}")
+    order = (*parameters, "C") if takes_cells else parameters
+    found[0].args = ast.arguments([], [ast.arg(name) for name in order], None, [], [], None, [])
+    code = compile(ast.fix_missing_locations(tree), f"<jitmagic program of {title}>", "exec", dont_inherit=True)
+    namespace = dict(names)
+    namespace.update((f"K{i}", value) for i, value in enumerate(capture.constants))
+    namespace["graph"] = run
+    exec(code, namespace)
+    program = namespace.pop("program")
+    assert isinstance(program, FunctionType)
+    return program

@@ -1,0 +1,248 @@
+"""One frame: a function, or the rest of one after a graph break, with its cache entries and what serves its calls."""
+
+from __future__ import annotations
+
+import builtins
+import threading
+import weakref
+from collections.abc import Callable, Mapping
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+from jitmagic.runtime.dispatch import Exits, Form, make_run, make_straight_run
+from jitmagic.runtime.entry import Entry, Grave
+from jitmagic.runtime.layout import Layout
+from jitmagic.runtime.record import FunctionRecord, def_span
+from jitmagic.runtime.trampoline import Target
+from jitmagic.tracer.capture import FrameState, Options, Resume
+from jitmagic.tracer.guards.kinds import NAMES
+
+__all__ = ["Cells", "CompiledFrame", "Values"]
+
+Values = tuple[Any, ...]  # one for each parameter, in the order of Layout.names
+Cells = tuple[CellType, ...]
+Miss = Callable[["CompiledFrame", Values, Cells], Any]
+
+_GRAVES_KEPT = 4
+
+
+class CompiledFrame(Target):
+    """``run`` takes every parameter by position; in a frame made by ``resume``, also the closure cells.
+
+    ``serve(frame, values, cells)`` answers the calls that no entry matches. Entries change under ``lock`` only;
+    ``run`` is replaced as a whole, so that a call in another thread goes on with the one it has.
+    """
+
+    __slots__ = (
+        "calls_straight",
+        "closed",
+        "entries",
+        "form",
+        "graves",
+        "hits_buried",
+        "lock",
+        "misses",
+        "names",
+        "options",
+        "plain",
+        "plain_calls",
+        "record",
+        "resume",
+        "resumes",
+        "serial",
+        "serve",
+        "state",
+        "touchless",
+        "trampoline",
+    )
+
+    entries: list[Entry]
+    hits_buried: int
+    plain_calls: int
+    misses: int
+    trampoline: CodeType
+
+    def __init__(
+        self,
+        plain: FunctionType,
+        options: Options,
+        record: FunctionRecord,
+        serve: Miss,
+        resume: Resume | None = None,
+    ) -> None:
+        self.plain = plain
+        self.options = options
+        self.record = record
+        self.serve = serve
+        self.resume = resume
+        self.state = FrameState()
+        self.lock = threading.Lock()
+        self.form = Form(plain.__qualname__, Layout.of(plain.__code__), resume is not None)
+        self.names: dict[str, Any] = {**NAMES, "G": plain.__globals__, "B": _builtins_of(plain)}
+        if resume is None:
+            self.names["C"] = plain.__closure__ or ()
+        self.resumes: dict[tuple[Any, ...], CompiledFrame] = {}
+        self.graves: list[Grave] = []
+        self.forget()
+
+    @classmethod
+    def of(cls, plain: FunctionType, options: Options, serve: Miss) -> CompiledFrame:
+        """The frame of a function that nobody refers to yet."""
+        record = FunctionRecord(plain.__qualname__, def_span(plain.__code__), lambda: None)
+        return cls(plain, options, record, serve)
+
+    def take_over(self, function: FunctionType) -> None:
+        """Let the calls of ``function`` come here (again)."""
+        function.__code__ = self.trampoline
+
+    # -- what a call is
+    def arguments(self, values: Values) -> dict[str, Any]:
+        """The values by parameter name."""
+        return dict(zip(self.form.layout.names, values, strict=True))
+
+    def guard_names(self, cells: Cells) -> Mapping[str, Any]:
+        """What the guards of this call may name besides its arguments."""
+        return {**self.names, "C": cells}
+
+    def function_for(self, cells: Cells) -> FunctionType:
+        """The plain function, over these cells."""
+        return self.plain if self.resume is None else self.resume.make(cells)
+
+    def run_plain(self, values: Values, cells: Cells) -> Any:
+        """Serve a call by plain Python."""
+        self.plain_calls += 1
+        return call_plain(self.function_for(cells), self.form.layout, values)
+
+    def plain_program(self) -> Callable[..., Any]:
+        """The plain function in the form of a program."""
+        plain, layout, resume = self.plain, self.form.layout, self.resume
+
+        def program(*values: Any) -> Any:
+            if resume is None:
+                return call_plain(plain, layout, values)
+            return call_plain(resume.make(values[-1]), layout, values[:-1])
+
+        return program
+
+    # -- entries
+    def matching(self, values: Values, cells: Cells) -> Entry | None:
+        """The entry for this call, found guard by guard."""
+        arguments, names = self.arguments(values), self.guard_names(cells)
+        return next((e for e in self.entries if e.failure(arguments, names) is None), None)
+
+    def add(self, entry: Entry) -> None:
+        """Put a new entry in front. Hold ``lock``."""
+        self.entries.insert(0, entry)
+        self.serial += 1
+        self.rebuild()
+
+    def bury(self) -> None:
+        """Drop the entries that can never match again. Hold ``lock``."""
+        dead = [entry for entry in self.entries if entry.is_dead]
+        if dead:
+            self.hits_buried += sum(entry.hits[0] for entry in dead)
+            self.entries = [entry for entry in self.entries if not entry.is_dead]
+            self.graves = [*self.graves, *(Grave(entry.guards) for entry in dead)][-_GRAVES_KEPT:]
+            self.rebuild()
+
+    def forget(self) -> None:
+        """Drop everything that was compiled."""
+        self.entries = []
+        self.closed = ""
+        self.serial = 0
+        self.plain_calls = self.misses = self.hits_buried = 0
+        self.touchless = 0
+        self.calls_straight = 0
+        self.resumes.clear()
+        self.graves.clear()
+        self.state = FrameState()
+        self.rebuild()
+
+    def note_death(self) -> None:
+        """An object that an entry asks for by identity has died; the entry goes at the next miss, or now."""
+        self.closed = ""
+        if self.lock.acquire(blocking=False):  # this runs wherever the object happens to die
+            try:
+                self.bury()
+            finally:
+                self.lock.release()
+
+    @property
+    def hits(self) -> int:
+        return self.hits_buried + sum(entry.hits[0] for entry in self.entries)
+
+    @property
+    def calls(self) -> int:
+        """Calls so far, the present one included."""
+        return self.hits + self.misses
+
+    # -- run
+    def rebuild(self) -> None:
+        """Generate ``run`` for the present entries."""
+        if self.entries and all(entry.is_demoted for entry in self.entries) and self.resume is None:
+            self._go_straight()
+        else:
+            self.run = make_run(self.form, self.entries, self.names, self._exits())
+
+    def promote(self, entry: Entry, go: Callable[..., Any]) -> None:
+        """Let ``go`` serve the calls that match ``entry`` from now on."""
+        entry.go = go
+        namespace = self.run.__globals__
+        if f"g{entry.index}" in namespace:
+            namespace[f"g{entry.index}"] = go
+
+    def _exits(self) -> Exits:
+        """Exits that do not keep the frame alive: a frame owns its ``run``, not the other way round."""
+        frame_of = weakref.ref(self)
+        plain, layout, takes_cells = self.plain, self.form.layout, self.form.takes_cells
+
+        def miss(values: Values, cells: Cells) -> Any:
+            frame = frame_of()
+            if frame is None:  # the function died while this call was on its way
+                return call_plain(plain, layout, values)
+            return frame.serve(frame, values, cells)
+
+        def bailed(values: Values, cells: Cells) -> Any:
+            frame = frame_of()
+            return call_plain(plain, layout, values) if frame is None else frame.run_plain(values, cells)
+
+        def stumble(*values: Any) -> Any:
+            if takes_cells:
+                return miss(values[:-1], values[-1])
+            return miss(values, plain.__closure__ or ())
+
+        return Exits(miss, bailed, stumble)
+
+    def _go_straight(self) -> None:
+        """Every entry lost against plain Python: call that, and look at the guards again only now and then."""
+        frame_of = weakref.ref(self)
+        checking = make_run(self.form, self.entries, self.names, self._exits())
+        self.calls_straight = min(max(64, self.calls_straight * 2), 4096)
+        calls = self.calls_straight
+
+        def look_again(*values: Any) -> Any:
+            frame = frame_of()
+            if frame is not None:
+                frame.plain_calls += calls
+                with frame.lock:
+                    frame.rebuild()
+            return checking(*values)
+
+        self.run = make_straight_run(self.form, self.plain, self.names, look_again, calls)
+
+
+def call_plain(function: FunctionType, layout: Layout, values: Values) -> Any:
+    """Call ``function`` with one value for each of its parameters."""
+    count = len(layout.positional_only) + len(layout.positional)
+    positional, rest = list(values[:count]), list(values[count:])
+    if layout.star:
+        positional += rest.pop(0)
+    keywords = dict(zip(layout.keyword_only, rest, strict=False))
+    if layout.double_star:
+        keywords |= rest[-1]
+    return function(*positional, **keywords)
+
+
+def _builtins_of(function: FunctionType) -> dict[str, Any]:
+    found = function.__builtins__  # type: ignore[attr-defined]  # typeshed lacks it
+    return found if isinstance(found, dict) else vars(builtins)

@@ -1,0 +1,61 @@
+"""Takes a new entry, gives the ``go`` that times its first calls and leaves the entry to whoever wins."""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from jitmagic.config import current
+from jitmagic.events import DemotionEvent
+from jitmagic.runtime.entry import Entry
+from jitmagic.runtime.frame import CompiledFrame
+from jitmagic.runtime.trial import Trial
+
+__all__ = ["is_measured", "measured", "settle"]
+
+_MEASURED_BACKENDS = frozenset({"numba"})  # the others are asked for in order to look at something
+
+
+def is_measured(frame: CompiledFrame) -> bool:
+    """Whether the entries of this frame have to prove that they are faster than plain Python."""
+    return frame.resume is None and frame.options.backend in _MEASURED_BACKENDS and current().demote
+
+
+def measured(frame: CompiledFrame, entry: Entry, inner: Callable[..., Any]) -> Callable[..., Any]:
+    """``inner`` under trial: now and then a call is served by the plain function instead, and both are timed."""
+    frame_of = weakref.ref(frame)
+    trial = entry.trial = Trial()
+
+    def go(*values: Any) -> Any:
+        frame = frame_of()
+        if frame is None:
+            return inner(*values)
+        plain = trial.wants_plain
+        started = time.perf_counter_ns()
+        result = frame.run_plain(values, frame.plain.__closure__ or ()) if plain else inner(*values)
+        elapsed = time.perf_counter_ns() - started
+        (trial.add_plain if plain else trial.add_compiled)(elapsed)
+        if trial.verdict:
+            settle(frame, entry, inner)
+        return result
+
+    return go
+
+
+def settle(frame: CompiledFrame, entry: Entry, inner: Callable[..., Any]) -> None:
+    """Act on the verdict of the entry's trial."""
+    trial = entry.trial
+    if trial is None:  # another thread was faster
+        return
+    entry.trial = None
+    if trial.verdict == "keep":
+        frame.promote(entry, inner)
+        return
+    entry.is_demoted = True
+    with frame.lock:
+        entry.go = frame.plain_program()
+        frame.rebuild()
+    record = frame.record
+    record.emit(DemotionEvent(record.name, record.owner, record.span, entry.index, trial.compiled_ns, trial.plain_ns))

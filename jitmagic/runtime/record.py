@@ -1,0 +1,98 @@
+"""What is remembered of one compiled function: its name and place, its counts, and the events about it."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import CodeType, FunctionType
+from typing import Any
+
+from jitmagic import events
+from jitmagic.errors import Span
+from jitmagic.events import BreakEvent, CompileEvent, DemotionEvent, Event, FallbackEvent, KernelEvent, RecompileEvent
+
+__all__ = ["FunctionRecord", "def_span"]
+
+_owners = itertools.count(1)
+_EVENTS_KEPT = 1000  # of each kind; a notebook that runs for days must not grow
+
+
+def def_span(code: CodeType) -> Span:
+    """The ``def`` line of a function (``co_firstlineno`` is that of its first decorator)."""
+    first = code.co_firstlineno
+    lines = linecache.getlines(code.co_filename)[first - 1 : first + 50]
+    for offset, line in enumerate(lines):
+        if line.lstrip().startswith(("def ", "async def ", "class ")):
+            return Span(code.co_filename, first + offset)
+    return Span(code.co_filename, first)
+
+
+class _PerThread(threading.local):
+    call: object | None = None
+
+
+@dataclass(slots=True)
+class FunctionRecord:
+    """Shared by the frame of a function and the frames of its resume functions.
+
+    ``compiles`` are calls in which something was compiled: all pieces of one call count once. ``function`` is a weak
+    reference to the compiled function.
+    """
+
+    name: str
+    span: Span
+    function: Callable[[], FunctionType | None]
+    owner: int = field(default_factory=lambda: next(_owners))
+    compiles: int = 0
+    compile_ns: int = 0
+    compiled: list[CompileEvent] = field(default_factory=list)
+    recompiles: list[RecompileEvent] = field(default_factory=list)
+    breaks: list[BreakEvent] = field(default_factory=list)
+    fallbacks: list[FallbackEvent] = field(default_factory=list)
+    kernels: list[KernelEvent] = field(default_factory=list)
+    demotions: list[DemotionEvent] = field(default_factory=list)
+    listener: Callable[[Event], None] = events.emit
+    local: _PerThread = field(default_factory=_PerThread, repr=False)
+    _last_call: object | None = None
+
+    def count_compile(self, elapsed_ns: int) -> None:
+        """Something was compiled in the call that this thread is in."""
+        self.compile_ns += elapsed_ns
+        call = self.local.call
+        if call is None or call is not self._last_call:
+            self.compiles += 1
+            self._last_call = call
+
+    def emit(self, event: Event) -> None:
+        """Keep the event, and hand it to whoever listens."""
+        kept = _lists(self)[type(event)]
+        if len(kept) >= _EVENTS_KEPT:
+            del kept[0]
+        kept.append(event)
+        self.listener(event)
+
+    def fall_back(self, reason: str, hint: str = "", span: Span | None = None) -> None:
+        """Tell, once for each reason, that plain Python runs."""
+        event = FallbackEvent(self.name, self.owner, span or self.span, reason, hint)
+        if event not in self.fallbacks:
+            self.emit(event)
+
+    def forget(self) -> None:
+        """Start counting again."""
+        self.compiles = self.compile_ns = 0
+        for kept in _lists(self).values():
+            kept.clear()
+
+
+def _lists(record: FunctionRecord) -> dict[type[Event], list[Any]]:
+    return {
+        CompileEvent: record.compiled,
+        RecompileEvent: record.recompiles,
+        BreakEvent: record.breaks,
+        FallbackEvent: record.fallbacks,
+        KernelEvent: record.kernels,
+        DemotionEvent: record.demotions,
+    }

@@ -1,0 +1,103 @@
+"""Takes a compile that has just happened, gives the events that tell it."""
+
+from __future__ import annotations
+
+import linecache
+
+from jitmagic.errors import Span
+from jitmagic.events import BreakEvent, CompileEvent, KernelEvent, RecompileEvent
+from jitmagic.graph.printer import print_graph
+from jitmagic.runtime.entry import Entry
+from jitmagic.runtime.frame import CompiledFrame
+from jitmagic.tracer.capture import Break
+from jitmagic.tracer.guards.explain import Failure
+
+__all__ = ["tell_compile", "tell_recompile"]
+
+# What keeps a guard of this kind from changing, where the guard itself does not say.
+_REMEDIES = {
+    "ALIAS": "pass the same object in both places, or different ones, at every call",
+    "NO_ALIASING": "pass different arrays, or copies",
+    "ID_MATCH": "define it once and do not replace it",
+    "FUNCTION_MATCH": "define the function once, in a cell of its own",
+    "TYPE_MATCH": "pass values of one type",
+    "CONSTANT_MATCH": "pass it as an argument, or keep it at one value",
+    "EQUALS_MATCH": "pass it as an argument, or keep it at one value",
+    "SIZE": "mark the size as changing: jm.mark_dynamic(array, axis)",
+    "ERRSTATE": "call the function under one np.errstate",
+    "DICT_KEYS": "keep the keys of the dict as they are",
+    "LIST_LENGTH": "pass containers of one length, or one array",
+}
+_NO_REMEDY = "keep it as it is between calls, or pass it as an argument"
+
+
+def tell_compile(frame: CompiledFrame, entry: Entry, elapsed_ns: int) -> None:
+    """One CompileEvent, then the kernels and the graph break of this piece."""
+    record, capture, lowered = frame.record, entry.capture, entry.lowered
+    record.emit(
+        CompileEvent(
+            record.name,
+            record.owner,
+            record.span,
+            entry=entry.index,
+            call=calls_so_far(frame),
+            resume=0 if frame.resume is None else frame.resume.line,
+            node_count=sum(1 for _ in capture.graph.calls()),
+            kernel_count=lowered.kernel_count,
+            extern_count=lowered.extern_count,
+            elapsed_ns=elapsed_ns,
+            guards=entry.records,
+            effects=tuple(capture.effects),
+            graph_text=print_graph(capture.graph),
+            lines=_lines(entry),
+            backend=frame.options.backend,
+        )
+    )
+    for kernel in lowered.kernels:
+        record.emit(
+            KernelEvent(
+                record.name, record.owner, record.span, kernel.name, kernel.elapsed_ns, kernel.cached, kernel.source
+            )
+        )
+    for found in capture.breaks:
+        tell_break(frame, found)
+
+
+def tell_break(frame: CompiledFrame, found: Break) -> None:
+    """The BreakEvent of a graph break."""
+    record = frame.record
+    line = linecache.getline(found.span.filename, found.span.line).strip()
+    record.emit(BreakEvent(record.name, record.owner, found.span, found.code, found.reason, found.hint, line))
+
+
+def tell_recompile(frame: CompiledFrame, failure: Failure, cost_ns: int, caller: Span | None) -> None:
+    """Why the closest entry did not serve this call."""
+    record, guard = frame.record, failure.guard
+    record.emit(
+        RecompileEvent(
+            record.name,
+            record.owner,
+            guard.span or record.span,
+            call=calls_so_far(frame),
+            guard=guard.text,
+            source=guard.source.text,
+            then=guard.then,
+            now=failure.now,
+            cost_ns=cost_ns,
+            remedy=guard.remedy or _REMEDIES.get(guard.kind, _NO_REMEDY),
+            caller=caller,
+        )
+    )
+
+
+def calls_so_far(frame: CompiledFrame) -> int:
+    """The number of the present call, from 1; of a resume function: how often it was reached."""
+    return frame.calls
+
+
+def _lines(entry: Entry) -> tuple[tuple[int, str], ...]:
+    """Source line -> what became of it."""
+    marks: dict[int, str] = dict(entry.lowered.lines)
+    for found in entry.capture.breaks:
+        marks[found.span.line] = "python"
+    return tuple(sorted(marks.items()))

@@ -1,0 +1,163 @@
+"""Takes the code of a function, gives code with the same parameters that calls a compiled frame.
+
+The code holds its frame through a weak reference: code objects take no part in garbage collection, so a strong one
+would keep every compiled function alive that is reachable from itself (a recursive closure, for example).
+"""
+
+from __future__ import annotations
+
+import ast
+import uuid
+import weakref
+from types import CodeType
+from typing import Any
+
+from jitmagic.runtime.layout import Layout
+from jitmagic.runtime.tracebacks import as_plain
+
+__all__ = ["Link", "Target", "linked", "make_trampoline"]
+
+# Names of local variables that no parameter can have.
+_LINK, _ERROR, _HIDE = "jitmagic link", "jitmagic error", "jitmagic hide"
+
+
+class Target:
+    """What a trampoline calls: ``run`` takes every parameter by position. Frames derive from it."""
+
+    __slots__ = ("__weakref__", "run")
+
+    run: Any
+
+
+class Link(weakref.ref[Target]):
+    """The weak reference inside a trampoline.
+
+    It is pickled as its ``token``: a function that is sent elsewhere by value makes a new frame there, and both find
+    each other by the token (see ``linked``).
+    """
+
+    __slots__ = ("__weakref__", "token")
+
+    token: str
+
+    def __new__(cls, target: Target, token: str = "") -> Link:
+        return super().__new__(cls, target)
+
+    def __init__(self, target: Target, token: str = "") -> None:
+        super().__init__(target)  # type: ignore[call-arg]  # typeshed knows only __new__
+        self.token = token or uuid.uuid4().hex
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _revive, (self.token,)
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+class _Waiting(Target):
+    """Stands for the frame of a function that is being unpickled."""
+
+    __slots__ = ("link",)
+
+    link: Link
+
+
+_revived: dict[str, _Waiting] = {}  # emptied by ``linked`` as soon as the handle of the function is unpickled
+
+
+def _revive(token: str) -> Link:
+    waiting = _Waiting()
+    waiting.link = Link(waiting, token)
+    _revived[token] = waiting
+    return waiting.link
+
+
+def linked(token: str) -> Target | None:
+    """The target of the trampoline that was unpickled with ``token``; its ``run`` is to be filled in."""
+    return _revived.pop(token, None)
+
+
+def make_trampoline(code: CodeType, link: Link) -> CodeType:
+    """Code with the parameters, names, flags and free variables of ``code`` that calls ``link().run``.
+
+    An exception leaves it with the traceback that the plain function would have given.
+    """
+    layout = Layout.of(code)
+    tree = ast.parse(_TEMPLATE)
+    for node in ast.walk(tree):
+        _rename(node)
+    outer = tree.body[0]
+    assert isinstance(outer, ast.FunctionDef)
+    inner = outer.body[0]
+    assert isinstance(inner, ast.FunctionDef)
+    call = next(n for n in ast.walk(inner) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute))
+    call.args = [ast.Name(name, ast.Load()) for name in layout.names]
+    inner.args = _arguments(layout)
+    _name_free(outer, inner, code.co_freevars)
+    for node in ast.walk(tree):
+        if "lineno" in node._attributes:
+            node.lineno = node.end_lineno = 1  # type: ignore[attr-defined]  # every node with the field has it
+            node.col_offset = node.end_col_offset = 0  # type: ignore[attr-defined]  # the same
+    module = compile(tree, code.co_filename, "exec", dont_inherit=True)
+    made = _code_in(_code_in(module))
+    constants = {"\0link": link, "\0hide": as_plain}
+    return made.replace(
+        co_consts=tuple(constants.get(c, c) if isinstance(c, str) else c for c in made.co_consts),
+        co_name=code.co_name,
+        co_qualname=code.co_qualname,
+        co_firstlineno=code.co_firstlineno,
+        co_flags=made.co_flags | (code.co_flags & _KEPT_FLAGS),
+    )
+
+
+_KEPT_FLAGS = 0x1FF0000 & ~0x1FFF  # the flags of __future__ imports
+_TEMPLATE = """
+def outer():
+    def inner():
+        link = "\\0link"
+        try:
+            return link().run()
+        except BaseException as error:
+            hide = "\\0hide"
+            hide(error)
+            raise
+"""
+_RENAMED = {"link": _LINK, "error": _ERROR, "hide": _HIDE}
+
+
+def _rename(node: ast.AST) -> None:
+    """Give the template's own variables names that cannot be those of a parameter."""
+    if isinstance(node, ast.Name) and node.id in _RENAMED:
+        node.id = _RENAMED[node.id]
+    elif isinstance(node, ast.ExceptHandler):
+        node.name = _ERROR
+
+
+def _arguments(layout: Layout) -> ast.arguments:
+    """Parameters without defaults: those of the function object count."""
+
+    def arg(name: str) -> ast.arg:
+        return ast.arg(name, lineno=1, col_offset=0)
+
+    return ast.arguments(
+        posonlyargs=[arg(n) for n in layout.positional_only],
+        args=[arg(n) for n in layout.positional],
+        vararg=arg(layout.star) if layout.star else None,
+        kwonlyargs=[arg(n) for n in layout.keyword_only],
+        kw_defaults=[None] * len(layout.keyword_only),
+        kwarg=arg(layout.double_star) if layout.double_star else None,
+        defaults=[],
+    )
+
+
+def _name_free(outer: ast.FunctionDef, inner: ast.FunctionDef, names: tuple[str, ...]) -> None:
+    """Make ``names`` the free variables of ``inner``, in the order (sorted) that every compiler gives them."""
+    for name in names:
+        outer.body[:0] = ast.parse(f"{name} = None").body
+        inner.body[:0] = ast.parse(f"if 0: {name}").body  # compiled to nothing, but it makes the name a free one
+
+
+def _code_in(code: CodeType) -> CodeType:
+    return next(c for c in code.co_consts if isinstance(c, CodeType))

@@ -1,0 +1,64 @@
+"""Takes the times of the first calls of an entry, compiled and plain, gives the verdict which of them stays.
+
+No call is made twice: now and then one call is served by the plain function, which is always right. Everything is
+decided by call numbers and durations, so equal durations give equal decisions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+__all__ = ["Trial"]
+
+_ROUNDS = 3  # plain calls at most, before the verdict
+_WARM_UP = 1  # compiled calls that are not counted: caches are cold
+_CLEAR = 2.0  # at this ratio one plain call is enough
+_TOLERANCE = 1.03  # rows of the design: at most 3 % ...
+_TOLERANCE_NS = 150  # ... or 150 ns above the plain call
+
+
+@dataclass(slots=True)
+class Trial:
+    """``wants_plain`` says which one serves the next call; ``verdict`` is "", "keep" or "demote".
+
+    The order of calls is: warm-up, compiled, plain, compiled, plain, ... and it ends with the first plain call that
+    took more than twice the compiled time, or after three of each; the smallest times are compared.
+    """
+
+    compiled: list[int] = field(default_factory=list)
+    plain: list[int] = field(default_factory=list)
+    skipped: int = 0
+    verdict: str = ""
+
+    @property
+    def wants_plain(self) -> bool:
+        return not self.verdict and len(self.compiled) > len(self.plain)
+
+    def add_compiled(self, elapsed_ns: int) -> None:
+        if self.skipped < _WARM_UP:
+            self.skipped += 1
+        else:
+            self.compiled.append(elapsed_ns)
+            self._decide()
+
+    def add_plain(self, elapsed_ns: int) -> None:
+        """Also for plain calls that ran for another reason: while a kernel was being compiled, after a bail."""
+        self.plain.append(elapsed_ns)
+        self._decide()
+
+    @property
+    def compiled_ns(self) -> int:
+        return min(self.compiled, default=0)
+
+    @property
+    def plain_ns(self) -> int:
+        return min(self.plain, default=0)
+
+    def _decide(self) -> None:
+        if not self.compiled or not self.plain:
+            return
+        if self.plain_ns > _CLEAR * self.compiled_ns:
+            self.verdict = "keep"
+        elif len(self.plain) >= _ROUNDS and len(self.compiled) >= _ROUNDS:
+            slower = self.compiled_ns > self.plain_ns * _TOLERANCE and self.compiled_ns > self.plain_ns + _TOLERANCE_NS
+            self.verdict = "demote" if slower else "keep"

@@ -1,0 +1,50 @@
+"""What the user says about single functions: leave it plain, take it as one opaque operation, break here.
+
+The tracer recognises ``graph_break`` by identity, and asks ``is_disabled`` and ``is_opaque`` about every callee.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+__all__ = ["allow_in_graph", "disable", "graph_break", "is_disabled", "is_opaque"]
+
+_disabled: dict[int, weakref.ref[Any]] = {}
+_opaque: dict[int, weakref.ref[Any]] = {}
+
+
+def disable(function: Any) -> Any:
+    """Leave ``function`` plain: it is not compiled and not looked into when others call it."""
+    handle = getattr(function, "__dict__", {}).get("jit")
+    function = getattr(handle, "plain", function)
+    _note(_disabled, function)
+    return function
+
+
+def allow_in_graph(function: Any) -> Any:
+    """Make ``function`` one node of the graph: it gets arrays, gives arrays, and has no effects."""
+    _note(_opaque, function)
+    return function
+
+
+def graph_break() -> None:
+    """Break the graph here; in plain Python it does nothing."""
+
+
+def is_disabled(function: Any) -> bool:
+    return _has(_disabled, function)
+
+
+def is_opaque(function: Any) -> bool:
+    return _has(_opaque, function)
+
+
+def _note(table: dict[int, weakref.ref[Any]], function: Any) -> None:
+    key = id(function)
+    table[key] = weakref.ref(function, lambda _: table.pop(key, None))
+
+
+def _has(table: dict[int, weakref.ref[Any]], function: Any) -> bool:
+    found = table.get(id(function))
+    return found is not None and found() is function
