@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jitmagic import verbs
+from jitmagic.backends import base
 from jitmagic.errors import UserError
 from jitmagic.explaining import explain
 from jitmagic.runtime.engine import serve
@@ -132,7 +133,7 @@ def clear_cache() -> None:
 
 def register_backend(name: str, fn: Callable[..., Any]) -> None:
     """Make ``backend=name`` mean ``fn(graph, example_inputs)``, which gives ``run(inputs) -> outputs``."""
-    importlib.import_module("jitmagic.backends").register_backend(name, fn)
+    base.register_backend(name, fn)
 
 
 def list_backends() -> list[str]:

@@ -8,7 +8,6 @@ import io
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -51,7 +50,7 @@ class _Outcome:
 
 
 def compare(
-    compiled: Callable[..., Any], plain: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]
+    compiled: Callable[..., Any], plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Comparison:
     """Run both on copies of the arguments, with printed text caught and random streams put back afterwards."""
     written = _written_outside(plain)
@@ -88,7 +87,7 @@ def quietly() -> Iterator[io.StringIO]:
         yield text
 
 
-def _written_outside(function: FunctionType) -> str:
+def _written_outside(function: Any) -> str:
     """A global or closure variable that the function writes; empty if there is none."""
     free = set(function.__code__.co_freevars)
     for instruction in dis.get_instructions(function):

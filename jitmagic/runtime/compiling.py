@@ -104,7 +104,7 @@ class Compiler:
                 frame.closed = capture.plain_reason
                 return None
             return self._finish(frame, capture)
-        if frame.resume is None and capture.resume is None and not touches_arrays(capture, values):
+        if frame.resume is None and not capture.continues and not touches_arrays(capture, values):
             frame.touchless += 1
             return None
         lowered = self._lowered(frame, capture)

@@ -13,9 +13,11 @@ from jitmagic.events import GuardRecord
 from jitmagic.runtime.lowering import Lowered
 from jitmagic.runtime.trial import Trial
 from jitmagic.tracer.capture import Capture
+from jitmagic.tracer.emit import PROGRAM_NAMES
 from jitmagic.tracer.guards.explain import Failure, first_failure
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.holding import Held, hold
+from jitmagic.tracer.guards.source import LocalSource
 
 __all__ = ["Entry", "Grave", "guard_record", "make_program"]
 
@@ -47,7 +49,7 @@ class Entry:
 
     @property
     def has_tail(self) -> bool:
-        return self.capture.resume is not None and not self.is_plain
+        return self.capture.continues and not self.is_plain
 
     @property
     def is_dead(self) -> bool:
@@ -93,10 +95,10 @@ def make_program(
     found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "program"]
     if not found:
         raise InternalError(f"the program of {title} does not define program(): {capture.program!r}")
-    order = (*parameters, "C") if takes_cells else parameters
+    order = [*(LocalSource(name).code("") for name in parameters), *(["C"] if takes_cells else [])]
     found[0].args = ast.arguments([], [ast.arg(name) for name in order], None, [], [], None, [])
     code = compile(ast.fix_missing_locations(tree), f"<jitmagic program of {title}>", "exec", dont_inherit=True)
-    namespace = dict(names)
+    namespace = {**names, **PROGRAM_NAMES}
     namespace.update((f"K{i}", value) for i, value in enumerate(capture.constants))
     namespace["graph"] = run
     exec(code, namespace)

@@ -106,7 +106,7 @@ class CompiledFrame(Target):
 
     def function_for(self, cells: Cells) -> FunctionType:
         """The plain function, over these cells."""
-        return self.plain if self.resume is None else self.resume.make(cells)
+        return self.plain if self.resume is None else over(self.plain, cells)
 
     def run_plain(self, values: Values, cells: Cells) -> Any:
         """Serve a call by plain Python."""
@@ -115,12 +115,12 @@ class CompiledFrame(Target):
 
     def plain_program(self) -> Callable[..., Any]:
         """The plain function in the form of a program."""
-        plain, layout, resume = self.plain, self.form.layout, self.resume
+        plain, layout, takes_cells = self.plain, self.form.layout, self.form.takes_cells
 
         def program(*values: Any) -> Any:
-            if resume is None:
+            if not takes_cells:
                 return call_plain(plain, layout, values)
-            return call_plain(resume.make(values[-1]), layout, values[:-1])
+            return call_plain(over(plain, values[-1]), layout, values[:-1])
 
         return program
 
@@ -199,12 +199,14 @@ class CompiledFrame(Target):
         def miss(values: Values, cells: Cells) -> Any:
             frame = frame_of()
             if frame is None:  # the function died while this call was on its way
-                return call_plain(plain, layout, values)
+                return call_plain(over(plain, cells) if takes_cells else plain, layout, values)
             return frame.serve(frame, values, cells)
 
         def bailed(values: Values, cells: Cells) -> Any:
             frame = frame_of()
-            return call_plain(plain, layout, values) if frame is None else frame.run_plain(values, cells)
+            if frame is None:
+                return call_plain(over(plain, cells) if takes_cells else plain, layout, values)
+            return frame.run_plain(values, cells)
 
         def stumble(*values: Any) -> Any:
             if takes_cells:
@@ -229,6 +231,14 @@ class CompiledFrame(Target):
             return checking(*values)
 
         self.run = make_straight_run(self.form, self.plain, self.names, look_again, calls)
+
+
+def over(function: FunctionType, cells: Cells) -> FunctionType:
+    """The same resume function over other closure cells."""
+    code = function.__code__
+    count = len(code.co_freevars)
+    closure = cells or tuple(CellType() for _ in range(count))
+    return FunctionType(code, function.__globals__, function.__name__, None, closure)
 
 
 def call_plain(function: FunctionType, layout: Layout, values: Values) -> Any:

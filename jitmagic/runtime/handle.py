@@ -39,7 +39,7 @@ class Handle:
     @property
     def plain(self) -> FunctionType:
         """The original function."""
-        return self.frame.function_for(())
+        return self.frame.plain
 
     @property
     def options(self) -> Options:
@@ -89,11 +89,11 @@ class Handle:
 
     def compared(self, *args: Any, **kwargs: Any) -> Comparison:
         """What ``check`` shows, as a record."""
-        return compare(self._function(), self.frame.function_for(()), args, kwargs)
+        return compare(self._function(), self.plain, args, kwargs)
 
     def timed(self, *args: Any, **kwargs: Any) -> Timing:
         """What ``time`` shows, as a record."""
-        return time_call(self._function(), self.frame.function_for(()), args, kwargs, self.record)
+        return time_call(self._function(), self.plain, args, kwargs, self.record)
 
     def clear(self) -> None:
         """Drop the compiled entries and start counting again; the next call compiles."""

@@ -11,7 +11,8 @@ from typing import Any
 
 from jitmagic.aot import CompiledGraph, compile_inference
 from jitmagic.aot.eager import aot_eager
-from jitmagic.backends.base import Bail, Entry
+from jitmagic.backends import base
+from jitmagic.backends.base import Bail
 from jitmagic.graph.graph import Graph
 from jitmagic.graph.interpreter import interpret
 from jitmagic.graph.node import Node
@@ -75,24 +76,22 @@ def _pure_interpreted(graph: Graph, examples: Sequence[Any] | None = None) -> An
 
 # Backends that need no code generator.
 _OWN = {
-    "eager": Entry("eager", _interpreted, pure=False),
-    "aot_eager": Entry("aot_eager", _pure_interpreted, pure=True),
+    "eager": base.Entry("eager", _interpreted, pure=False),
+    "aot_eager": base.Entry("aot_eager", _pure_interpreted, pure=True),
 }
 
 
 def backend_names() -> list[str]:
     """What ``backend=`` may be."""
-    return list(dict.fromkeys((*_OWN, *_registry().list_backends())))
+    return list(dict.fromkeys(("numba", *_OWN, *base.list_backends())))
 
 
-def _backend(name: str) -> Entry:
-    found: Entry = _OWN.get(name) or _registry().get_backend(name)
-    return found
-
-
-def _registry() -> Any:
-    """The backends are loaded when the first graph is compiled, so that importing jitmagic stays cheap."""
-    return importlib.import_module("jitmagic.backends")
+def _backend(name: str) -> base.Entry:
+    """Code generators register themselves when they are loaded; that is at the first compile, since it takes time."""
+    if name not in _OWN:
+        importlib.import_module("jitmagic.backends")
+    own = _OWN.get(name) or (_OWN["aot_eager"] if name not in base.list_backends() else None)
+    return own or base.get_backend(name)
 
 
 def _has_effects(graph: Graph) -> bool:

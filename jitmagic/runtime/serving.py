@@ -8,16 +8,17 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 from jitmagic.backends.base import Bail
 from jitmagic.config import current
 from jitmagic.runtime.compiling import Compiler, is_tracing
 from jitmagic.runtime.entry import Entry
-from jitmagic.runtime.frame import Cells, CompiledFrame, Values
+from jitmagic.runtime.frame import Cells, CompiledFrame, Values, over
 from jitmagic.runtime.measuring import is_measured, measured
 from jitmagic.runtime.touch import may_touch_arrays
-from jitmagic.tracer.capture import Tail
+from jitmagic.tracer.capture import Resume, Tail
 
 __all__ = ["Server"]
 
@@ -100,21 +101,21 @@ class Server:
         before = local.call
         local.call = before or object()
         try:
-            rest = self.resume_frame(frame, tail)
-            return rest.run(*tail.args, tail.cells) if rest else tail.resume.make(tail.cells)(*tail.args)
+            function = tail.resume.make(tail.cells)
+            rest = self.resume_frame(frame, tail.resume, function)
+            return rest.run(*tail.args, function.__closure__ or ()) if rest else function(*tail.args)
         finally:
             local.call = before
 
-    def resume_frame(self, frame: CompiledFrame, tail: Tail) -> CompiledFrame | None:
+    def resume_frame(self, frame: CompiledFrame, resume: Resume, plain: FunctionType) -> CompiledFrame | None:
         """The compiled frame of a resume function; None if there are too many of them."""
-        found = frame.resumes.get(tail.resume.key)
+        found = frame.resumes.get(resume.key)
         if found is None:
             with frame.lock:
-                found = frame.resumes.get(tail.resume.key)
+                found = frame.resumes.get(resume.key)
                 if found is None and len(frame.resumes) < 4 * current().entry_limit:
-                    plain = tail.resume.make(tail.cells)
-                    found = CompiledFrame(plain, frame.options, frame.record, self, tail.resume)
-                    frame.resumes[tail.resume.key] = found
+                    found = CompiledFrame(over(plain, ()), frame.options, frame.record, self, resume)
+                    frame.resumes[resume.key] = found
         return found
 
 

@@ -6,7 +6,6 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import FunctionType
 from typing import Any
 
 from jitmagic.runtime.comparison import quietly, same_random_state
@@ -30,7 +29,7 @@ class Timing:
 
 def time_call(
     compiled: Callable[..., Any],
-    plain: FunctionType,
+    plain: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     record: FunctionRecord,

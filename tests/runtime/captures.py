@@ -65,8 +65,8 @@ def product_of(arguments: dict[str, Any]) -> Capture:
         meta = ArrayMeta.dense(np.result_type(node.meta.dtype, other.meta.dtype), shape)
         node = graph.call(Multiply(), (node, other), {}, meta)
     graph.outputs = [node] if node else []
-    names = ", ".join(name for name, _ in inputs)
-    program = f"def program({', '.join(arguments)}):\n    [result] = graph([{names}])\n    return result\n"
+    names = ", ".join(f"arg_{name}" for name, _ in inputs)
+    program = f"def program():\n    [result] = graph([{names}])\n    return result\n"
     return Capture(graph, guards, program, [], [arguments[name] for name, _ in inputs])
 
 

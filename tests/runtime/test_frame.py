@@ -141,7 +141,7 @@ def test_a_call_during_tracing_runs_plainly() -> None:
 def test_a_bail_runs_the_plain_function() -> None:
     def change(capture, arguments) -> None:
         capture.constants.append(bail)
-        capture.program = "def program(x, y):\n    return K0(x, y)\n"
+        capture.program = "def program():\n    return K0(arg_x, arg_y)\n"
 
     def bail(x, y):
         raise Bail
@@ -261,16 +261,16 @@ def countdown(function, arguments, options, state) -> Capture:
     capture.guards = GuardSet()
     resume = Resume(("rest",), lambda cells: rest, "def rest(total, i, n): ...", 7)
     capture.constants += [_tail, resume]
-    capture.resume = resume
+    capture.continues = True
     capture.breaks = [Break("call", "a call that is not known", "remove it", Span(__file__, 7))]
     if "total" in arguments:
         capture.program = (
-            "def program(total, i, n):\n"
-            "    [same] = graph([total])\n"
-            "    return K0(K1, (same + 1, i + 1, n)) if i < n else same\n"
+            "def program():\n"
+            "    [same] = graph([arg_total])\n"
+            "    return K0(K1, (same + 1, arg_i + 1, arg_n)) if arg_i < arg_n else same\n"
         )
     else:
-        capture.program = "def program(x, n):\n    [same] = graph([x])\n    return K0(K1, (same, 0, n))\n"
+        capture.program = "def program():\n    [same] = graph([arg_x])\n    return K0(K1, (same, 0, arg_n))\n"
     return capture
 
 

@@ -163,10 +163,11 @@ class _Writer:
 
     def _own(self, source: Source, index: int) -> str:
         """A source that starts at a constant of its entry."""
-        number = source.index if isinstance(source, ConstantSource) else int(source.namespace[1:])  # type: ignore[attr-defined]
+        assert isinstance(source, ConstantSource | GlobalSource)
+        number = source.index if isinstance(source, ConstantSource) else int(source.namespace[1:])
         value = self._candidates[index].constants[number]
         name = self._named(("own", id(value)), value)
-        return name if isinstance(source, ConstantSource) else f"{name}[{source.name!r}]"  # type: ignore[attr-defined]
+        return name if isinstance(source, ConstantSource) else f"{name}[{source.name!r}]"
 
     def _assign(self, place: Any, code: str, known: dict[Any, str], tests: list[str]) -> str:
         self._serial += 1

@@ -63,8 +63,9 @@ def _is_lasting(value: Any) -> bool:
 def _is_library(value: Any) -> bool:
     """True if ``value`` is what an installed module (not the notebook) has under its name."""
     module = sys.modules.get(value.__module__) if isinstance(value.__module__, str) else None
-    in_package = module is not None and isinstance(getattr(module, "__package__", None), str)
-    return in_package and bool(module.__package__) and vars(module).get(value.__name__) is value  # type: ignore[union-attr]
+    if module is None or not getattr(module, "__package__", None):
+        return False
+    return vars(module).get(value.__name__) is value
 
 
 def _identity(constant: Any) -> tuple[Any, ...]:
