@@ -59,4 +59,7 @@ class Unsupported(JitMagicError):
         self.detail = detail
         self.span = span
         self.statement: ast.stmt | None = None  # what has to run as plain Python instead
-        self.test: ast.stmt | None = None  # the ``if`` whose test it was
+        self.node: ast.expr | None = None  # the expression that could not be evaluated
+        self.around: ast.stmt | None = None  # the innermost statement that holds that expression
+        self.inner: Unsupported | None = None  # the break inside a callee that made its call one
+        self.outline = False  # whether the body of ``statement`` is worth compiling on its own

@@ -82,14 +82,12 @@ def _argument_error(value: Any, args: Args, kwargs: dict[str, VariableTracker], 
 
 
 _PURE_MODULES = ("builtins", "math", "operator", "cmath", "_operator", "itertools")
-_IMPURE = frozenset(
-    ("print", "input", "open", "exec", "eval", "compile", "__import__", "globals", "locals", "vars", "id", "dir")
-    + ("breakpoint", "exit", "quit", "setattr", "delattr", "memoryview")
-)
+_IMPURE = {print, input, open, exec, eval, compile, __import__, globals, locals, vars, id, dir, setattr, delattr}
+_IMPURE_NAMES = {f.__name__ for f in _IMPURE} | {"breakpoint", "exit", "quit", "memoryview"}
 
 
 def _is_pure(value: Any) -> bool:
-    return getattr(value, "__module__", None) in _PURE_MODULES and getattr(value, "__name__", "") not in _IMPURE
+    return getattr(value, "__module__", None) in _PURE_MODULES and getattr(value, "__name__", "") not in _IMPURE_NAMES
 
 
 def _is_exception(value: Any) -> bool:

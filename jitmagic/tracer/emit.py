@@ -33,6 +33,7 @@ PROGRAM_NAMES: dict[str, Any] = {
     "new_object": object.__new__,
     "bind_method": MethodType,
     "partial": functools.partial,
+    "block": lambda body: body,  # gives the compiled form of an outlined body; the runtime has its own
 }  # what programs use besides G, B, C, K0..., graph and Python's builtins
 
 

@@ -7,12 +7,13 @@ holds what they share: names, operations on values, nodes of the graph, and call
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jitmagic.config import current
 from jitmagic.errors import Span, Unsupported
-from jitmagic.graph.meta import Meta
+from jitmagic.graph.meta import ArrayMeta, Meta
 from jitmagic.graph.node import Node, map_nodes
 from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.ops import Form, Op, lookup_method
@@ -28,6 +29,7 @@ from jitmagic.tracer.variables.lazy import Lazy
 
 __all__ = ["TEMPORARY", "Evaluator"]
 
+LARGE = 4096  # elements from which on a compiled loop body outweighs the cost of its guards
 TEMPORARY = "__jm_"  # names that rewritten statements use
 
 
@@ -61,6 +63,10 @@ class Evaluator:
         for name, value in locals_.items():
             self.store_name(name, value)
 
+    def _at(self, error: Unsupported, node: ast.expr) -> Unsupported:
+        error.span, error.node = self.frame.span(node), node
+        return error
+
     # -- places
     @property
     def span(self) -> Span:
@@ -91,8 +97,15 @@ class Evaluator:
         if getattr(error, "statement", None) is None:
             around = [s for s in self.active if not isinstance(s, ast.If)]
             error.statement = around[0] if around else statement
-            error.test = statement if isinstance(statement, ast.If) and error.statement is statement else None
+            error.around = statement
+            error.outline = error.statement is not statement and self._works_on_large_arrays(error.statement)
         return error
+
+    def _works_on_large_arrays(self, statement: ast.stmt) -> bool:
+        """Whether a loop or block does enough per round for its body to be worth compiling on its own."""
+        lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
+        metas = [n.meta for n in self.output.graph.calls() if n.span is not None and n.span.line in lines]
+        return any(isinstance(m, ArrayMeta) and math.prod(m.hint_shape) >= LARGE for m in metas)
 
     # -- running
     def run(self) -> VariableTracker:
@@ -117,11 +130,13 @@ class Evaluator:
         except Unsupported as error:
             if error.span is None:
                 error.span = self.frame.span(node)
+            if error.node is None:
+                error.node = node
             raise
         except DataDependentSize as error:
-            raise Unsupported("data-size", str(error), self.frame.span(node)) from None
+            raise self._at(Unsupported("data-size", str(error)), node) from None
         except NotConstant:
-            raise Unsupported("data-number", ast.unparse(node), self.frame.span(node)) from None
+            raise self._at(Unsupported("data-number", ast.unparse(node)), node) from None
         finally:
             self.node = before
 
@@ -341,7 +356,7 @@ class Evaluator:
         except Unsupported as error:
             place = self.place(self.node)
             cause = Unsupported("callee-break", f"{child.frame.code.co_qualname}()", self.span)
-            cause.__cause__ = error
+            cause.inner = error
             self.output.policy.no_inline[place] = cause
             raise Restart from None
 

@@ -16,6 +16,7 @@ from jitmagic.graph.shapes import ShapeEnv, SymInt
 from jitmagic.tracer.capture import FrameState, Options
 from jitmagic.tracer.guards import ConstantSource, GuardSet, Source
 from jitmagic.tracer.guards.kinds import alias_guard, writeable_guard
+from jitmagic.tracer.split import PIECE
 
 if TYPE_CHECKING:
     from jitmagic.tracer.builder import Builder
@@ -40,7 +41,9 @@ class Policy:
 
     @staticmethod
     def place(code: CodeType, node: Any) -> tuple[Any, ...]:
-        return (code, node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, type(node).__name__)
+        piece = getattr(node, PIECE, 0)  # a rewritten statement is another place than the one it came from
+        kind = type(node).__name__
+        return (code, node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, kind, piece)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,11 @@ from typing import Any, TypeVar
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.capture import Resume, Tail
 from jitmagic.tracer.frame import Frame, register
+from jitmagic.tracer.names import deleted_in, names_in
+from jitmagic.tracer.outline import BLOCK, BODY, outline
 from jitmagic.tracer.signals import Signal
 
-__all__ = ["BreakHere", "Continuation", "continue_after", "split_test"]
+__all__ = ["BreakHere", "Continuation", "continue_after"]
 
 Definition = TypeVar("Definition", ast.FunctionDef, ast.ClassDef)
 NEXT, LOCALS = "__jm_next", "__jm_locals"
@@ -97,15 +99,16 @@ def continue_after(
 ) -> Continuation:
     """The functions for a break; ``bound`` are the local names (not cells) that have a value now."""
     cells = (*frame.code.co_cellvars, *frame.code.co_freevars)
-    used = _names_in([stop.statement, *stop.rest])
+    used = names_in([stop.statement, *stop.rest])
     live = tuple(n for n in _in_order(frame, bound) if n in used)
-    assigned = _names_in([stop.statement], stores_only=True)
-    needed = _names_in(stop.rest)
+    assigned = names_in([stop.statement], stores_only=True)
+    needed = names_in(stop.rest)
     names = tuple(n for n in _in_order(frame, {*live, *assigned}) if n in needed and n not in cells)
     follow = Next(frame, place, stop.rest, names, cells, globals_)
     tail = ast.parse(f"return {NEXT}({LOCALS}())").body[0]
-    statements = [stop.statement, ast.copy_location(tail, stop.statement)]
-    code = compile_piece(frame, statements, (*live, NEXT, LOCALS), cells)
+    moved = outline(stop.statement, frame.local_names) if stop.cause.outline else None
+    statements = [*(moved or [stop.statement]), ast.copy_location(tail, stop.statement)]
+    code = compile_piece(frame, statements, (*live, NEXT, LOCALS, BLOCK), cells)
     return Continuation(code, live, cells, follow, ast.unparse(stop.statement))
 
 
@@ -114,37 +117,6 @@ def _in_order(frame: Frame, names: Any) -> list[str]:
     wanted = set(names)
     order = [n for n in frame.code.co_varnames if n in wanted]
     return order + sorted(wanted - set(order))
-
-
-def _names_in(statements: Sequence[ast.stmt], *, stores_only: bool = False) -> set[str]:
-    found: set[str] = set()
-    for statement in statements:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and (not stores_only or isinstance(node.ctx, ast.Store)):
-                found.add(node.id)
-            found |= _BINDERS.get(type(node), _no_names)(node)
-    return found
-
-
-def _no_names(node: Any) -> set[str]:
-    return set()
-
-
-def _alias_names(node: Any) -> set[str]:
-    return {a.asname or a.name.partition(".")[0] for a in node.names}
-
-
-_BINDERS: dict[type, Any] = {
-    ast.FunctionDef: lambda n: {n.name},
-    ast.AsyncFunctionDef: lambda n: {n.name},
-    ast.ClassDef: lambda n: {n.name},
-    ast.ExceptHandler: lambda n: {n.name} if n.name else set(),
-    ast.Import: _alias_names,
-    ast.ImportFrom: _alias_names,
-    ast.MatchAs: lambda n: {n.name} if n.name else set(),
-    ast.MatchStar: lambda n: {n.name} if n.name else set(),
-    ast.MatchMapping: lambda n: {n.rest} if n.rest else set(),
-}
 
 
 def compile_piece(
@@ -156,11 +128,11 @@ def compile_piece(
     head: list[ast.stmt] = []
     if declared:
         head.append(ast.Global(sorted(declared)))
-    assigned = _names_in(statements, stores_only=True)
-    if nonlocals := [n for n in free if n != "__class__" and n in assigned | _deleted(statements)]:
+    assigned = names_in(statements, stores_only=True)
+    if nonlocals := [n for n in free if n != "__class__" and n in assigned | deleted_in(statements)]:
         head.append(ast.Nonlocal(nonlocals))
     local = frame.local_names - set(free) - set(parameters) - declared - assigned
-    head += [_never_assigned(n) for n in sorted(local & _names_in(statements))]
+    head += [_never_assigned(n) for n in sorted(local & names_in(statements))]
     name = frame.code.co_name if frame.code.co_name.isidentifier() else "__jm_piece"
     inner = _function(name, parameters, [*head, *statements])
     outer = _function("__jm_cells", free, [inner])
@@ -174,9 +146,21 @@ def compile_piece(
     flags = frame.code.co_flags & 0x1FE0000
     compiled = compile(module, frame.filename, "exec", flags, dont_inherit=True)
     code = _innermost(compiled, name)
-    code = code.replace(co_name=frame.code.co_name, co_qualname=frame.code.co_qualname)
-    register(code, inner)
-    return code
+    renamed = _renamed(code, frame.code)
+    register(renamed, inner)
+    bodies = {n.name: n for n in statements if isinstance(n, ast.FunctionDef) and n.name.startswith(BODY)}
+    for before, after in zip(code.co_consts, renamed.co_consts, strict=True):
+        if isinstance(before, CodeType) and before.co_name in bodies:
+            register(after, bodies[before.co_name])
+    return renamed
+
+
+def _renamed(code: CodeType, original: CodeType) -> CodeType:
+    """The code under the name of the user's function, so that tracebacks show that; outlined bodies too."""
+    constants = tuple(
+        _renamed(c, original) if isinstance(c, CodeType) and c.co_name.startswith(BODY) else c for c in code.co_consts
+    )
+    return code.replace(co_name=original.co_name, co_qualname=original.co_qualname, co_consts=constants)
 
 
 def _declarations(frame: Frame) -> set[str]:
@@ -184,11 +168,6 @@ def _declarations(frame: Frame) -> set[str]:
         return set()
     found = [n for n in ast.walk(frame.node) if isinstance(n, ast.Global)]
     return {name for node in found for name in node.names if name not in frame.local_names}
-
-
-def _deleted(statements: Sequence[ast.stmt]) -> set[str]:
-    nodes = (n for s in statements for n in ast.walk(s))
-    return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Del)}
 
 
 def _never_assigned(name: str) -> ast.stmt:
@@ -222,29 +201,3 @@ def _innermost(code: CodeType, name: str) -> CodeType:
         if isinstance(constant, CodeType):
             return constant if constant.co_name == name else _innermost(constant, name)
     raise Unsupported("internal", "the rest of the function was not compiled")
-
-
-def split_test(statement: ast.If, cause: Unsupported) -> list[ast.stmt]:
-    """``if test: ...`` whose test only the data decide: the test stays in the graph, its outcome is a break::
-
-    __jm_test = test
-    __jm_test = bool(__jm_test)      # plain Python
-    if __jm_test: ...
-    """
-    name = f"__jm_test_{statement.lineno}_{statement.col_offset}"
-    evaluate = ast.Assign([ast.Name(name, ast.Store())], statement.test)
-    decide = ast.Assign([ast.Name(name, ast.Store())], _bool_of(name))
-    branch = ast.If(ast.Name(name, ast.Load()), statement.body, statement.orelse)
-    ast.copy_location(evaluate, statement.test)
-    ast.copy_location(decide, statement.test)
-    ast.copy_location(branch, statement)
-    made: list[ast.stmt] = [evaluate, decide, branch]
-    for node in made:
-        ast.fix_missing_locations(node)
-    decide.jm_break = cause  # type: ignore[attr-defined]
-    return made
-
-
-def _bool_of(name: str) -> ast.expr:
-    """``True if name else False``: the language's own truth test, whatever the globals call ``bool``."""
-    return ast.IfExp(ast.Name(name, ast.Load()), ast.Constant(True), ast.Constant(False))

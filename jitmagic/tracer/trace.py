@@ -6,7 +6,6 @@ An attempt that finds out that it must treat a place differently is thrown away 
 
 from __future__ import annotations
 
-import ast
 from types import FunctionType
 from typing import Any
 
@@ -23,8 +22,9 @@ from jitmagic.tracer.finish import add_final_guards
 from jitmagic.tracer.frame import Frame, frame_of
 from jitmagic.tracer.guards import ClosureSource, LocalSource
 from jitmagic.tracer.output import OutputGraph, Policy
-from jitmagic.tracer.resume import BreakHere, Continuation, continue_after, split_test
+from jitmagic.tracer.resume import BreakHere, Continuation, continue_after
 from jitmagic.tracer.signals import PlainRun, Raised, Restart
+from jitmagic.tracer.split import split
 from jitmagic.tracer.variables.base import VariableTracker
 
 __all__ = ["capture"]
@@ -92,11 +92,13 @@ def _learn(policy: Policy, error: Unsupported, function: FunctionType) -> None:
     if statement is None:
         raise PlainRun(error.code, error.detail) from error
     place = Policy.place(function.__code__, statement)
-    if error.code == "data-branch" and isinstance(error.test, ast.If) and place not in policy.rewritten:
-        policy.rewritten[place] = split_test(error.test, error)
-    else:
-        policy.rewritten.pop(place, None)
-        policy.opaque[place] = error
+    if error.around is statement and place not in policy.rewritten:
+        pieces = split(statement, error.node, error)
+        if pieces is not None:
+            policy.rewritten[place] = pieces
+            return
+    policy.rewritten.pop(place, None)
+    policy.opaque[place] = error
 
 
 def _refuse_break(output: OutputGraph, frame: Frame, cause: Unsupported) -> None:
@@ -112,8 +114,8 @@ def _refuse_break(output: OutputGraph, frame: Frame, cause: Unsupported) -> None
 
 def _innermost(cause: Unsupported) -> Unsupported:
     """The break inside a callee that made the call a break."""
-    while isinstance(cause.__cause__, Unsupported):
-        cause = cause.__cause__
+    while cause.inner is not None:
+        cause = cause.inner
     return cause
 
 
@@ -147,7 +149,7 @@ def _call_of(tx: Evaluator, emit: Emitter, go_on: Continuation) -> str:
     follow = f"{emit.constant(go_on.next)}.bind({packed})"
     live = "".join(f"{emit.value(tx.locals[name])}, " for name in go_on.live)
     code = emit.constant(go_on.code)
-    return f"return new_function({code}, G, {go_on.code.co_name!r}, None, {closure})({live}{follow}, locals)"
+    return f"return new_function({code}, G, {go_on.code.co_name!r}, None, {closure})({live}{follow}, locals, block)"
 
 
 def _break(frame: Frame, stop: BreakHere) -> Break:

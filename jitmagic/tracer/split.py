@@ -1,0 +1,209 @@
+"""Rewrites one statement into simpler ones around the expression that stopped the capture.
+
+What Python would have evaluated before it stays in the graph, the expression alone runs as plain Python, and the rest
+of the statement goes on compiled::
+
+    z = g(a + b) + h(x * 2)[0]          # h cannot be looked into
+
+    __jm_0 = g(a + b)
+    __jm_1 = x * 2
+    __jm_2 = h(__jm_1)                  # plain Python
+    z = __jm_0 + __jm_2[0]
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from jitmagic.errors import Unsupported
+from jitmagic.tracer.outline import BLOCK
+
+__all__ = ["PIECE", "split"]
+
+PIECE = "jm_piece"  # attribute that tells a rewritten statement from the one it came from
+_serial = itertools.count(1)
+_SPLITTABLE = (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return, ast.If, ast.AugAssign)
+_LAZY = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.IfExp, ast.BoolOp, ast.JoinedStr)
+
+
+def split(statement: ast.stmt, failing: ast.AST | None, cause: Unsupported) -> list[ast.stmt] | None:
+    """The pieces, or None if the statement cannot be taken apart there without changing its meaning.
+
+    ``failing`` is None if every expression of the statement was evaluated: then it is the outcome of a test.
+    """
+    if failing is None:
+        return _split_test(statement, cause) if isinstance(statement, ast.If) else None
+    root = _evaluated_first(statement)
+    if root is None or any(isinstance(n, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom) for n in _inside(root)):
+        return None
+    path = _path(root, failing)
+    if path is None or any(isinstance(n, _LAZY) for n in path[:-1]):
+        return None
+    if any(isinstance(n, ast.Compare) and len(n.ops) > 1 for n in path[:-1]):
+        return None
+    return _Splitter(statement, cause).split(path)
+
+
+def _evaluated_first(statement: ast.stmt) -> ast.expr | None:
+    """The expression that the statement evaluates before it does anything else."""
+    if not isinstance(statement, _SPLITTABLE):
+        return None
+    if isinstance(statement, ast.AugAssign) and not isinstance(statement.target, ast.Name):
+        return None
+    return statement.test if isinstance(statement, ast.If) else statement.value
+
+
+def _inside(node: ast.AST) -> Iterator[ast.AST]:
+    return ast.walk(node)
+
+
+def _path(root: ast.AST, target: ast.AST) -> list[ast.AST] | None:
+    """From ``root`` down to ``target``, both included."""
+    if root is target:
+        return [root]
+    for child in ast.iter_child_nodes(root):
+        below = _path(child, target)
+        if below is not None:
+            return [root, *below]
+    return None
+
+
+class _Splitter:
+    def __init__(self, statement: ast.stmt, cause: Unsupported) -> None:
+        self.statement = statement
+        self.cause = cause
+        self.pieces: list[ast.stmt] = []
+
+    def split(self, path: list[ast.AST]) -> list[ast.stmt] | None:
+        """Hoist what comes before each node of the path, then the node at its end; put the rest together."""
+        failing = path[-1]
+        if not isinstance(failing, ast.expr):
+            return None
+        replaced: dict[int, ast.expr] = {}
+        for parent, child in itertools.pairwise(path):
+            for sibling in _before(parent, child):
+                replaced[id(sibling)] = self._hoist(sibling)
+        operands = {id(each): self._hoist(each) for each in _operands(failing)}
+        alone = _replace(failing, operands)
+        if self.cause.code == "callee-break" and isinstance(alone, ast.Call):
+            alone = _compiled_callee(alone)
+        elif not self.pieces and self._is_whole(failing):
+            return None
+        result = self.assign(alone, failing, breaks=True)
+        replaced[id(failing)] = result
+        self.pieces.append(_mark(_replace(self.statement, replaced)))
+        return self.pieces
+
+    def _is_whole(self, failing: ast.expr) -> bool:
+        return isinstance(self.statement, ast.Assign | ast.Expr | ast.AnnAssign) and self.statement.value is failing
+
+    def _hoist(self, node: ast.expr) -> ast.expr:
+        """A name for the value of an expression that is evaluated before; names and constants stand for themselves."""
+        if isinstance(node, ast.Starred):
+            return ast.copy_location(ast.Starred(self._hoist(node.value), node.ctx), node)
+        if isinstance(node, ast.Name | ast.Constant | ast.Slice | ast.Lambda):
+            return node
+        if isinstance(node, ast.Attribute) and _is_module_path(node):
+            return node
+        return self.assign(node, node)
+
+    def assign(self, value: ast.expr, place: ast.expr, *, breaks: bool = False) -> ast.expr:
+        name = f"__jm_{next(_serial)}"
+        made = ast.Assign([ast.Name(name, ast.Store())], value)
+        ast.copy_location(made, place)
+        ast.fix_missing_locations(made)
+        if breaks:
+            made.jm_break = self.cause  # type: ignore[attr-defined] # a mark of ours on a syntax node
+        self.pieces.append(_mark(made))
+        return ast.copy_location(ast.Name(name, ast.Load()), place)
+
+
+def _compiled_callee(call: ast.Call) -> ast.Call:
+    """The callee cannot be inlined, but it can have cache entries of its own."""
+    made = copy.copy(call)
+    made.func = ast.Call(ast.Name(BLOCK, ast.Load()), [call.func], [])
+    return ast.fix_missing_locations(ast.copy_location(made, call))
+
+
+def _is_module_path(node: ast.expr) -> bool:
+    """``np.sin``: reading it again is the same, and it is shown as the user wrote it."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def _mark(node: Any) -> Any:
+    setattr(node, PIECE, next(_serial))
+    return node
+
+
+def _before(parent: ast.AST, child: ast.AST) -> list[ast.expr]:
+    """The operands of ``parent`` that Python evaluates before ``child``."""
+    found: list[ast.expr] = []
+    for each in _in_order(parent):
+        if each is child:
+            return found
+        if isinstance(each, ast.expr):
+            found.append(each)
+        elif isinstance(each, ast.keyword):
+            found.append(each.value)
+    return found
+
+
+def _in_order(node: ast.AST) -> list[ast.AST]:
+    if isinstance(node, ast.Dict):
+        return [each for pair in zip(node.keys, node.values, strict=True) for each in pair if each is not None]
+    return list(ast.iter_child_nodes(node))
+
+
+def _call_operands(node: ast.Call) -> list[ast.expr]:
+    function = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+    return [*function, *node.args, *(k.value for k in node.keywords)]
+
+
+_OPERANDS: dict[type[ast.AST], Callable[[Any], list[ast.expr]]] = {
+    ast.Call: _call_operands,
+    ast.BinOp: lambda n: [n.left, n.right],
+    ast.UnaryOp: lambda n: [n.operand],
+    ast.Subscript: lambda n: [n.value, n.slice],
+    ast.Attribute: lambda n: [n.value],
+    ast.Compare: lambda n: [n.left, *n.comparators] if len(n.ops) == 1 else [],
+}
+
+
+def _operands(node: ast.expr) -> list[ast.expr]:
+    return _OPERANDS.get(type(node), lambda n: [])(node)
+
+
+def _replace(node: Any, by: dict[int, ast.expr]) -> Any:
+    """A copy of ``node`` in which some descendants are replaced; untouched parts are shared."""
+    if id(node) in by:
+        return by[id(node)]
+    if not isinstance(node, ast.AST):
+        return [_replace(each, by) for each in node] if isinstance(node, list) else node
+    if not any(id(each) in by for each in ast.walk(node)):
+        return node
+    made = copy.copy(node)
+    for name, value in ast.iter_fields(node):
+        setattr(made, name, _replace(value, by))
+    return made
+
+
+def _split_test(statement: ast.If, cause: Unsupported) -> list[ast.stmt]:
+    """``if test: ...`` whose outcome only the data decide: the test stays in the graph, its outcome is a break::
+
+    __jm_0 = test
+    __jm_1 = True if __jm_0 else False      # plain Python
+    if __jm_1: ...
+    """
+    splitter = _Splitter(statement, cause)
+    value = splitter.assign(statement.test, statement.test)
+    outcome = ast.IfExp(value, ast.Constant(True), ast.Constant(False))
+    decided = splitter.assign(ast.copy_location(outcome, statement.test), statement.test, breaks=True)
+    branch = copy.copy(statement)
+    branch.test = decided
+    return [*splitter.pieces, _mark(branch)]
