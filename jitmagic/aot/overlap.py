@@ -43,7 +43,8 @@ class AliasGroup:
         """The stretch as a one-dimensional read-only array."""
         first = next(w for w in self.windows if w.offset + _reach_below(w) == 0)
         array = arguments[first.input]
-        corner = array[tuple(slice(None, None, -1 if s < 0 else 1) for s in first.strides)]
+        flips = [slice(None, None, -1 if s < 0 else 1) for s in first.strides]
+        corner = array[(*flips, Ellipsis)]  # with the ellipsis a view also where there are no axes
         return as_strided(corner, (self.length,), (array.itemsize,), writeable=False)
 
     def holds(self, arguments: Sequence[Any]) -> bool:

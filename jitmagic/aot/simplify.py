@@ -29,7 +29,7 @@ def may_drop(node: Node) -> bool:
         return _surely_casts(node)
     if node.view_of is not None or isinstance(row.lower, View):
         return len(set(node.operands())) == 1  # an index that only the data tell may be out of bounds
-    return row.lower is not None
+    return row.lower is not None and not row.raises
 
 
 def _surely_casts(update: Node) -> bool:

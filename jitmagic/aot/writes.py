@@ -43,7 +43,7 @@ def _write_item(builder: PureBuilder, node: Node) -> None:
     target, index, value = node.args
     index, value = builder.operands(index), builder.operands(value)
     parts = index if isinstance(index, tuple) else (index,)
-    if not all(map(_is_basic, parts)):
+    if not all(map(_is_basic, parts)) or (all(map(_is_integer, parts)) and not _is_one_element(value)):
         builder.write_index(node, target, index, value)
         return
     if all(p is not Ellipsis for p in parts):
@@ -53,6 +53,10 @@ def _write_item(builder: PureBuilder, node: Node) -> None:
 
 def _is_basic(part: Any) -> bool:
     """True for what selects a view: integers, slices, None, Ellipsis."""
+    return part is None or part is Ellipsis or isinstance(part, slice) or _is_integer(part)
+
+
+def _is_integer(part: Any) -> bool:
     if isinstance(part, Node):
         meta = part.meta
         if isinstance(meta, PyMeta):
@@ -60,7 +64,14 @@ def _is_basic(part: Any) -> bool:
         return isinstance(meta, ArrayMeta) and meta.scalar and meta.dtype.kind in "iu"
     if isinstance(part, bool | np.bool_):
         return False
-    return part is None or part is Ellipsis or isinstance(part, int | np.integer | SymInt | slice)
+    return isinstance(part, int | np.integer | SymInt)
+
+
+def _is_one_element(value: Any) -> bool:
+    """False for arrays with axes, which NumPy refuses to store in one element, even those of size 1."""
+    if isinstance(value, Node):
+        return isinstance(value.meta, PyMeta) or (isinstance(value.meta, ArrayMeta) and not value.meta.ndim)
+    return isinstance(value, int | float | complex | np.generic | SymInt)
 
 
 def _write_all(builder: PureBuilder, node: Node) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -29,6 +29,7 @@ from jitmagic.ops.registry import op
 __all__ = ["COPY_INTO", "UPDATE", "UPDATE_INDEX", "WINDOW", "ViewStep", "copy_layout", "follow", "pure_form"]
 
 Array = np.ndarray[Any, Any]
+Order: TypeAlias = Literal["K", "C", "F"]
 ALIGNMENT = 16  # bytes; what NumPy's allocator keeps, so that views with a wider dtype stay aligned
 
 
@@ -69,11 +70,20 @@ def follow(base: Array, path: tuple[ViewStep, ...]) -> Array:
 
 def copy_layout(array: Array) -> Array:
     """A copy that owns its data and whose strides have the order, signs and gaps of the original's."""
-    copy = np.empty_like(array, order="K", subok=False)
-    if not _same_layout(copy, array):
-        copy = _empty_with_gaps(array)
+    copy = _empty_alike(array)
     copy[...] = array
     return copy
+
+
+def _empty_alike(array: Array) -> Array:
+    """NumPy's own allocation if one of its orders fits; the strides of axes of size 1 are visible too."""
+    orders: tuple[Order, ...] = ("K", "C", "F")
+    for order in orders:
+        fresh = np.empty_like(array, order=order, subok=False)
+        if fresh.strides == array.strides:
+            return fresh
+    dense = np.empty_like(array, order="K", subok=False)
+    return dense if _same_layout(dense, array) else _empty_with_gaps(array)
 
 
 def _same_layout(a: Array, b: Array) -> bool:

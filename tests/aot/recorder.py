@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.aot import CompiledGraph, aot_eager, compile_inference
-from jitmagic.graph import ArrayMeta, Graph, Meta, Node, PyMeta, ShapeEnv, interpret, map_nodes
+from jitmagic.graph import ArrayMeta, Graph, Meta, Node, PyMeta, ShapeEnv, interpret, map_nodes, print_graph
 from jitmagic.ops import Op
 from tests.aot.rows import ROWS
 
@@ -16,12 +16,28 @@ Inputs = Callable[[], list[Any]]
 
 
 class Recorder:
-    """A captured graph under construction; ``call`` is what the tracer does with one NumPy call."""
+    """A captured graph under construction; ``call`` is what the tracer does with one NumPy call.
 
-    def __init__(self, arguments: Sequence[Any]) -> None:
+    With ``symbolic`` every size above 1 of the arguments is a symbol, equal sizes one symbol.
+    """
+
+    def __init__(self, arguments: Sequence[Any], symbolic: bool = False) -> None:
         self.graph = Graph("captured")
         self.env = ShapeEnv()
-        self.inputs = [self.graph.input(f"x{i}", _describe(a)) for i, a in enumerate(arguments)]
+        self.symbols: dict[int, Any] = {}
+        self.inputs = [self._input(f"x{i}", a, symbolic) for i, a in enumerate(arguments)]
+
+    def _input(self, source: str, value: Any, symbolic: bool) -> Node:
+        meta = _describe(value)
+        if not symbolic or not isinstance(meta, ArrayMeta):
+            return self.graph.input(source, meta)
+        fresh = [n for n in meta.hint_shape if n > 1 and n not in self.symbols]
+        self.symbols |= {n: self.env.new_symbol(n) for n in dict.fromkeys(fresh)}
+        shape = tuple(self.symbols.get(n, n) for n in meta.hint_shape)
+        node = self.graph.input(source, meta.with_shape(shape))
+        for n in dict.fromkeys(fresh):
+            self.graph.bind(self.symbols[n], node, meta.hint_shape.index(n))
+        return node
 
     def call(self, op: str | Op, *args: Any, **kwargs: Any) -> Any:
         """The node of the result, a tuple of nodes, or None. Raises what NumPy raises."""
@@ -32,6 +48,9 @@ class Recorder:
         view_of = None if found.view_of is None else args[found.view_of]
         single = found.meta if not isinstance(found.meta, tuple) else None
         node = self.graph.call(row, args, kwargs, single, view_of=view_of)
+        if single is not None:
+            for _, axis, symbol in found.run_time_sizes:
+                self.graph.bind(symbol, node, axis)
         if isinstance(found.meta, tuple):
             return tuple(self.graph.item(node, i, m) for i, m in enumerate(found.meta) if m is not None)
         return node if single is not None else None
@@ -60,7 +79,7 @@ def assert_same(graph: Graph, inputs: Inputs, backend: Any = aot_eager, **option
         passed = list(compiled_in)
         compiled_out = compiled.run(passed)
     assert passed == []
-    detail = f"{compiled.pure_graph}\n{compiled.plan}"
+    detail = f"{print_graph(compiled.pure_graph)}\n{compiled.plan}"
     plain, ours = [*plain_in, *plain_out], [*compiled_in, *compiled_out]
     assert len(plain) == len(ours), detail
     for position, (p, o) in enumerate(zip(plain, ours, strict=True)):

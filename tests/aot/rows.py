@@ -112,4 +112,5 @@ class METHODS:
     sort = Op("sort_in_place", np.ndarray.sort, ask_numpy, writes=(0,))
     view = Op("view_as", np.ndarray.view, ask_numpy, lower=View())
     divmod = Op("divmod_", np.divmod, ask_numpy)
+    less = Op("less_", np.less, ask_numpy, lower=Pointwise("a < b"))
     copy = Op("copy_", np.ndarray.copy, ask_numpy)
