@@ -12,7 +12,7 @@ operand is:
     i     Python or NumPy integer      its value as int64
     u     Python or NumPy integer      its low 64 bits (for uint64)
     d     Python or NumPy float        the bits of the float64
-    c     Python or NumPy complex      the bits of the real, then of the imaginary part
+    c     complex or numpy.complex128  the bits of the real, then of the imaginary part
     ====  ===========================  ==============================================
 """
 

@@ -38,7 +38,7 @@ _ALIGN = 64  # long chunks are multiples of this, so that threads do not share c
 _TYPE, _DATA, _NDIM, _SIZES, _STRIDES = 8, 16, 24, 32, 40
 
 # Words of the table; one code per operand follows: dimensions of an ndarray, or a scalar kind
-_ND_TYPE, _ERROR, _WRONG_COUNT, _WRONG_ARRAY, _POOL, _COUNT, _CODES = range(7)
+_ND_TYPE, _ERROR, _WRONG_COUNT, _WRONG_ARRAY, _POOL, _COMPLEX_TYPE, _WRONG_COMPLEX, _COUNT, _CODES = range(9)
 _SCALAR_CODES = {"i": -1, "u": -2, "d": -3, "c": -4}
 _MAX_BLOCK_BYTES = 8192
 
@@ -117,6 +117,8 @@ _REFERENCES: tuple[Any, ...] = (
     "launch(kernel_address, lo, hi, work, *operands): number of operands does not fit the form",
     "launch: an operand is not an ndarray of the dimensions that the form says",
     pool.pool_state,
+    complex,
+    "launch: an operand is not a complex number of 128 bits",
 )
 
 
@@ -136,6 +138,8 @@ _CONSTANTS = {
     "WRONG_COUNT": _WRONG_COUNT * 8,
     "WRONG_ARRAY": _WRONG_ARRAY * 8,
     "POOL": _POOL * 8,
+    "COMPLEX_TYPE": _COMPLEX_TYPE * 8,
+    "WRONG_COMPLEX": _WRONG_COMPLEX * 8,
     "COUNT": _COUNT * 8,
     "CODES": _CODES * 8,
     "UNSIGNED": _SCALAR_CODES["u"],
@@ -204,6 +208,9 @@ def launch(self, argv, count):
             place += 8
         else:
             if code == {COMPLEX}:
+                if PyType_IsSubtype(load_int64(item, {TYPE}), load_int64(table, {COMPLEX_TYPE})) == 0:
+                    PyErr_SetObject(load_int64(table, {ERROR}), load_int64(table, {WRONG_COMPLEX}))
+                    return 0
                 real = PyComplex_RealAsDouble(item)
                 store_float64(place, 8, PyComplex_ImagAsDouble(item))
             else:

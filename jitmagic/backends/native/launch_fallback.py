@@ -71,9 +71,10 @@ def _pack_float(operand: Operand, value: Any) -> Iterator[int]:
 
 
 def _pack_complex(operand: Operand, value: Any) -> Iterator[int]:
-    number = complex(value)
-    yield _bits(number.real)
-    yield _bits(number.imag)
+    if not isinstance(value, complex):  # numpy.complex64 would lose its imaginary part on the way, as CPython reads it
+        raise TypeError(f"launch: an operand is not a complex number of 128 bits, but {value!r}")
+    yield _bits(value.real)
+    yield _bits(value.imag)
 
 
 _BYTE_ORDER: Any = "little" if np.little_endian else "big"

@@ -178,6 +178,18 @@ def test_scalars_keep_their_bits(make: Callable[[str], Callable[..., int]], numb
     assert out.tobytes() == np.int64(number).tobytes() + np.float64(real).tobytes()
 
 
+@LAUNCHERS
+@pytest.mark.parametrize("number", [1.0, np.complex64(1 + 2j), "1j", None])
+def test_only_complex128_is_complex(make: Callable[[str], Callable[..., int]], number: object) -> None:
+    out = np.zeros(2)
+    launch = make("ca1")
+    kernel = compile_kernel(DUMP, "kernel")
+    with pytest.raises(TypeError, match="complex number of 128 bits"):
+        launch(kernel.address, 0, 2, 0, number, out)
+    assert launch(kernel.address, 0, 2, 0, np.complex128(1 + 2j), out) == 0
+    assert out.tolist() == [1.0, 2.0]
+
+
 def test_subclasses_of_ndarray_are_arrays() -> None:
     out = np.zeros(1, np.int64).view(np.recarray)
     assert make_launcher("ia1")(compile_kernel(DUMP, "kernel").address, 0, 1, 0, 5, out) == 0
