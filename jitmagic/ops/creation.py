@@ -93,11 +93,9 @@ def like(proto: ArrayMeta, sizes: tuple[Dim, ...], dtype: np.dtype[Any], order: 
     if 0 in clipped:
         base = proto.standin()
         clipped = tuple(map(hint_of, sizes))
-        # the stubs lack shape=
-        made = np.empty_like(base, dtype, order, shape=clipped, subok=False)  # type: ignore[call-overload]
+        made = np.empty_like(base, dtype, order, shape=clipped, subok=False)  # type: ignore[call-overload]  # the stubs miss this combination
         return ArrayMeta(dtype, sizes, made.strides)
-    # the stubs lack shape=
-    made = np.empty_like(base, dtype, order, shape=clipped, subok=False)  # type: ignore[call-overload]
+    made = np.empty_like(base, dtype, order, shape=clipped, subok=False)  # type: ignore[call-overload]  # the stubs miss this combination
     return ArrayMeta.packed(dtype, sizes, inner_first(made.shape, made.strides))
 
 
@@ -132,8 +130,7 @@ def _range_length(start: Any, stop: Any, step: Any) -> Dim:
     span, stride = (stop - start, step) if step > 0 else (start - stop, -step)
     if span < 0:
         return 0
-    # sizes divide to sizes
-    return span if stride == 1 else (span + (stride - 1)) // stride  # type: ignore[no-any-return]
+    return span if stride == 1 else (span + (stride - 1)) // stride  # type: ignore[no-any-return]  # arithmetic of sizes is untyped
 
 
 def shaped(name: str, value: float | None) -> None:

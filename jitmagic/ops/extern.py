@@ -1,15 +1,111 @@
-"""Operations without a row."""
+"""Takes a function of NumPy or SciPy that has no row, gives it one: it runs as it is, inside the graph.
+
+Its result is inferred by running it on small arrays, so only functions that read their arguments and return something
+new may pass. Executors compare what it really gives with what was inferred (``Op.probed``).
+"""
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
-from jitmagic.errors import Unsupported
-from jitmagic.ops.record import Op
+import numpy as np
 
-__all__ = ["extern"]
+from jitmagic.errors import Unsupported
+from jitmagic.ops.lowering import InnerLoop
+from jitmagic.ops.probing import probe
+from jitmagic.ops.record import Arguments, Inferred, Op
+from jitmagic.ops.registry import lookup, own_signature
+from jitmagic.ops.ufuncs import ufunc_arguments, ufunc_rule
+from jitmagic.ops.writing import written
+
+__all__ = ["DENIED", "extern"]
+
+ALL = frozenset({"divide", "over", "under", "invalid"})
+PURE_MODULES = ("numpy", "numpy.linalg", "numpy.fft", "numpy.lib", "numpy.strings", "numpy.char", "numpy.polynomial",
+                "scipy.special", "scipy.linalg", "scipy.fft", "scipy.signal", "scipy.ndimage")  # fmt: skip
+
+# Why a function may not be run on made-up arrays, or not be reordered.
+DENIED: dict[str, str] = {
+    **dict.fromkeys(
+        ("save", "savez", "savez_compressed", "savetxt", "load", "loadtxt", "genfromtxt", "fromfile", "fromregex", "memmap", "open_memmap"),
+        "reads or writes files",
+    ),
+    **dict.fromkeys(
+        ("apply_along_axis", "apply_over_axes", "fromfunction", "fromiter", "frompyfunc", "vectorize", "piecewise", "fromstring",
+         "generic_filter", "generic_filter1d", "generic_laplace", "generic_gradient_magnitude", "geometric_transform", "from_dlpack"),
+        "calls functions of the user or reads foreign memory",
+    ),
+    **dict.fromkeys(
+        ("set_printoptions", "seterr", "seterrcall", "setbufsize", "errstate", "printoptions", "geterr", "geterrcall", "getbufsize",
+         "get_printoptions", "info", "show_config", "show_runtime", "test", "asarray_chkfinite", "array2string", "array_repr",
+         "array_str", "set_workers", "set_backend", "set_global_backend", "register_backend", "may_share_memory", "shares_memory"),
+        "reads or changes settings, or asks about memory",
+    ),
+    **dict.fromkeys(
+        ("copyto", "put", "place", "putmask", "put_along_axis", "fill_diagonal", "nditer", "nested_iters", "lookfor", "require", "frombuffer"),
+        "writes into its operands or walks through memory",
+    ),
+}  # fmt: skip
+UFUNC_METHODS = {"reduce": probe, "accumulate": probe, "outer": probe, "reduceat": probe, "at": written}
+_made: dict[Any, Op] = {}
 
 
 def extern(function: Any) -> Op:
-    """The op for any NumPy function; a graph break while nothing is known of its result."""
-    raise Unsupported("extern-unknown", getattr(function, "__name__", str(function)))
+    """The row of ``function``, made at the first request.
+
+    Raises Unsupported ``random`` or ``extern-unknown`` if it cannot be one node of a graph.
+    """
+    found = lookup(function)
+    if found is not None:
+        return found[0]
+    try:
+        known = _made.get(function)
+    except TypeError:
+        raise Unsupported("extern-unknown", _name_of(function)) from None
+    if known is None:
+        known = _made[function] = _row(function)
+    return known
+
+
+def _row(function: Any) -> Op:
+    name = _name_of(function)
+    if isinstance(function, np.ufunc) and function.signature is None:
+        return Op(
+            name,
+            function,
+            ufunc_rule,
+            warns=ALL,
+            lower=InnerLoop(),
+            adapt=lambda *args, **kwargs: ufunc_arguments(function, args, kwargs),
+        )
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, np.ufunc) and function.__name__ in UFUNC_METHODS:
+        writes = (0,) if function.__name__ == "at" else ()
+        rule = UFUNC_METHODS[function.__name__]
+        return Op(f"{owner.__name__}_{function.__name__}", function, rule, raises=True, warns=ALL, writes=writes)
+    _refuse_denied(function, name)
+    return Op(name, function, _extern_rule, signature=own_signature(function), raises=True, probed=True, warns=ALL)
+
+
+def _refuse_denied(function: Any, name: str) -> None:
+    module = getattr(function, "__module__", None) or ""
+    if module.startswith("numpy.random") or module.startswith("scipy.stats"):
+        raise Unsupported("random", name)
+    callable_kinds = types.FunctionType | types.BuiltinFunctionType | np.ufunc | type(np.sum)
+    public = any(module == m or module.startswith(f"{m}.") or module.startswith(f"{m}._") for m in PURE_MODULES)
+    if not public or not isinstance(function, callable_kinds) or function.__name__ in DENIED:
+        raise Unsupported("extern-unknown", name)
+
+
+def _extern_rule(call: Arguments) -> Inferred:
+    """As the general rule; sizes that are no operand's count as known only at run time."""
+    for key, value in call.kwargs.items():
+        overwrites = key.startswith("overwrite") and value is not False
+        if overwrites or (key in ("out", "output") and value is not None):
+            raise Unsupported("extern-unknown", f"{call.op.name} with {key}=")
+    return probe(call, trust_constants=False)
+
+
+def _name_of(function: Any) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))

@@ -141,7 +141,7 @@ def indexed_shape(x: ArrayMeta, items: list[Item], call: Arguments) -> tuple[Sha
 
 def _picked_shape(item: Item, masks: list[SymInt], call: Arguments) -> Shape:
     if item.kind == "array":
-        return item.value.shape  # type: ignore[no-any-return]  # an array item holds a meta
+        return item.value.shape  # type: ignore[no-any-return]  # arithmetic of sizes is untyped
     if item.kind == "integer":
         return ()
     symbol = call.env.new_run_time_symbol()

@@ -44,7 +44,7 @@ def _iterated(layouts: tuple[Layout, ...], order: str) -> tuple[int, ...]:
     """Strides, in elements, of the operand that ``np.nditer`` allocates; no element is read."""
     operands: list[Any] = [as_strided(_CELL, shape, strides) for shape, strides in layouts]
     flags = [["readonly"]] * len(operands) + [["writeonly", "allocate", "no_subtype"]]
-    with np.nditer(  # type: ignore[call-overload]  # the stubs know no nested flag lists
+    with np.nditer(  # type: ignore[call-overload]  # the stubs miss this combination
         [*operands, None],
         flags=["zerosize_ok", "multi_index"],
         op_flags=flags,

@@ -8,7 +8,9 @@ anything else depends on more than sizes and becomes a run-time size. Sizes that
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -20,12 +22,15 @@ from jitmagic.graph.shapes import Dim, SymInt, hint_of
 from jitmagic.ops.describe import ONE_OF_TYPE, find_arrays, replace_leaves
 from jitmagic.ops.orders import inner_first
 from jitmagic.ops.record import Arguments, Inferred
+from jitmagic.ops.refusals import is_small, run_hollow
+from jitmagic.ops.sizes import same_size
 from jitmagic.ops.surrogates import surrogate
 
 __all__ = ["probe", "probe_at_hints"]
 
 SMALL_TOTAL = 512  # elements: up to here known sizes stay as they are
-PRIMES = (5, 7, 11, 13, 17, 19, 23, 29)
+NUMBERS = (5, 7, 11, 13, 17, 19)  # of the first draw, smallest first; of the second, largest first: no number twice
+OTHERS = (6, 8, 9, 14, 15, 21)
 
 
 @dataclass
@@ -62,25 +67,60 @@ class Draw:
             return call.op.call(*args, **kwargs)
 
 
-def probe(call: Arguments) -> Inferred:
-    """The general rule. Raises what NumPy raises; Unsupported if the result is nothing that a graph can hold."""
+Counted = Callable[[int, int], bool]
+
+
+def counted(call: Arguments) -> Inferred:
+    """The rule of functions whose results all have a first axis that only the data tell."""
+    return probe(call, counted=lambda place, axis: axis == 0)
+
+
+def probe(call: Arguments, *, counted: Counted | None = None, trust_constants: bool = True) -> Inferred:
+    """The general rule. Raises what NumPy raises; Unsupported if the result is nothing that a graph can hold.
+
+    ``counted(entry, axis)`` names sizes that depend on data. Without ``trust_constants`` a size that is no size of an
+    operand counts as such even if both draws agree on it.
+    """
     metas = find_arrays((call.args, dict(call.kwargs)))
     if any(m.dtype.hasobject for m in metas):
         raise Unsupported("dtype", "object")
     draws = _draws(call, metas)
     try:
         results = [draw.run(call) for draw in draws]
-    except Exception:
-        draws = probe_at_hints(call)
-        results = [draw.run(call) for draw in draws]
-    return Reading(call, draws, metas).read(results)
+    except Exception as error:
+        if call.op.raises:
+            raise Unsupported("extern-unknown", f"{call.op.name}: {error}") from error
+        draws, results = _again(call, metas)
+    return Reading(call, draws, metas, counted or (lambda place, axis: False), trust_constants).read(results)
+
+
+def _again(call: Arguments, metas: list[ArrayMeta]) -> tuple[list[Draw], list[Any]]:
+    """After a refusal: symbols of equal value as equal ones, then all sizes as they are."""
+    if any(True for _ in _symbolic(call)):
+        draws = _draws(call, metas, equal=True)
+        with suppress(Exception):
+            results = [draw.run(call) for draw in draws]
+            _record_equalities(call)
+            return draws, results
+    if not is_small(call):
+        run_hollow(call)
+        raise Unsupported("extern-unknown", f"{call.op.name} with these sizes")
+    draws = probe_at_hints(call)
+    return draws, [draw.run(call) for draw in draws]
+
+
+def _record_equalities(call: Arguments) -> None:
+    first: dict[int, SymInt] = {}
+    for n in _symbolic(call):
+        same_size(first.setdefault(n.hint, n), n)
 
 
 def probe_at_hints(call: Arguments) -> list[Draw]:
     """Draws in which every size has its value in this trace; symbolic ones become fixed."""
+    symbols = {s.name: s.hint for n in _symbolic(call) for s in symbols_of(n.poly)}
     for n in _symbolic(call):
         int(n)
-    return [Draw({}, {}, varied) for varied in (True, False)]
+    return [Draw(symbols, {}, varied) for varied in (True, False)]
 
 
 def _symbolic(call: Arguments) -> Iterator[SymInt]:
@@ -95,21 +135,23 @@ def _symbolic(call: Arguments) -> Iterator[SymInt]:
     return iter(found)
 
 
-def _draws(call: Arguments, metas: list[ArrayMeta]) -> list[Draw]:
-    """Two draws; the order of the numbers is turned around, so that ``min`` and ``max`` of sizes show."""
-    names = sorted({s.name for n in _symbolic(call) for s in symbols_of(n.poly)})
+def _draws(call: Arguments, metas: list[ArrayMeta], *, equal: bool = False) -> list[Draw]:
+    """Two draws; the order of the numbers is turned around, so that ``min`` and ``max`` of sizes show.
+
+    With ``equal`` symbols of the same value get the same number.
+    """
+    symbols = sorted({s for n in _symbolic(call) for s in symbols_of(n.poly)}, key=lambda s: s.name)
+    names: list[Any] = sorted({s.hint for s in symbols}) if equal else [s.name for s in symbols]
     large = sum(int(np.prod(m.hint_shape)) for m in metas) > SMALL_TOTAL
     known = sorted({n for m in metas for n in m.shape if isinstance(n, int) and n > 2}) if large else []
     count = len(names) + len(known)
-    if count > len(PRIMES):
+    if count > len(NUMBERS):
         return probe_at_hints(call)
     draws = []
-    for varied, numbers in ((True, PRIMES[:count]), (False, PRIMES[:count][::-1])):
-        shift = 0 if varied else 2 * (count == 1)
-        values = [n + shift for n in numbers]
-        draws.append(
-            Draw(dict(zip(names, values, strict=False)), dict(zip(known, values[len(names) :], strict=True)), varied)
-        )
+    for varied, values in ((True, NUMBERS[:count]), (False, OTHERS[:count][::-1])):
+        by_name = dict(zip(names, values, strict=False))
+        numbered = {s.name: by_name[s.hint if equal else s.name] for s in symbols}
+        draws.append(Draw(numbered, dict(zip(known, values[len(names) :], strict=True)), varied))
     return draws
 
 
@@ -120,6 +162,8 @@ class Reading:
     call: Arguments
     draws: list[Draw]
     metas: list[ArrayMeta]
+    counted: Counted
+    trust_constants: bool
     run_time: list[tuple[int, int, Any]] = field(default_factory=list)
 
     def read(self, results: list[Any]) -> Inferred:
@@ -177,27 +221,31 @@ class Reading:
         return ArrayMeta(meta.dtype, meta.shape, meta.strides, writeable=first.flags.writeable)
 
     def _dim(self, place: int, axis: int, sizes: list[int]) -> Dim:
-        for known in self._candidates():
-            if all(draw.size(known) == n for draw, n in zip(self.draws, sizes, strict=True)):
-                return known
-        if all(n == sizes[0] for n in sizes):
-            return sizes[0]
+        if not self.counted(place, axis):
+            for known, drawn in self._candidates():
+                if drawn == sizes:
+                    return known
+            if self.trust_constants and all(n == sizes[0] for n in sizes):
+                return sizes[0]
         symbol = self.call.env.new_run_time_symbol()
         self.run_time.append((place, axis, symbol))
         return symbol
 
-    def _candidates(self) -> Iterator[Dim]:
-        """Sizes that a result may have: those of the operands, and symbolic integers passed as arguments."""
+    def _candidates(self) -> Iterator[tuple[Dim, list[int]]]:
+        """Sizes that a result may have, with their numbers in the draws.
+
+        They are those of the operands, symbolic integers that are passed, and the operands' total sizes.
+        """
         seen: set[Polynomial | int] = set()
         for n in (*(n for m in self.metas for n in m.shape), *_symbolic(self.call)):
             key = n.poly if isinstance(n, SymInt) else n
             if key not in seen:
                 seen.add(key)
-                yield n
+                yield n, [draw.size(n) for draw in self.draws]
+        for m in self.metas:
+            if m.ndim > 1:
+                yield m.size, [prod(map(draw.size, m.shape)) for draw in self.draws]
 
 
 def _position(args: tuple[Any, ...], meta: ArrayMeta) -> int:
     return next(i for i, a in enumerate(args) if a is meta)
-
-
-Rule = Callable[[Arguments], Inferred]

@@ -11,7 +11,7 @@ from jitmagic.ops.describe import find_arrays
 from jitmagic.ops.record import Arguments
 from jitmagic.ops.surrogates import hollow
 
-__all__ = ["refuse", "run_hollow"]
+__all__ = ["is_small", "refuse", "run_hollow", "unsupported"]
 
 LARGEST = 1 << 16  # elements; a call that turns out to be legal must not take long
 

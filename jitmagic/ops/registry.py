@@ -11,7 +11,7 @@ import numpy as np
 from jitmagic.errors import InternalError
 from jitmagic.ops.record import Form, MetaRule, Op
 
-__all__ = ["all_ops", "by_name", "lookup", "lookup_attribute", "lookup_method", "op"]
+__all__ = ["all_ops", "by_name", "lookup", "lookup_attribute", "lookup_method", "op", "own_signature"]
 
 ATTRIBUTES = frozenset({"T", "mT", "real", "imag"})
 
@@ -25,7 +25,7 @@ def op(name: str, call: Callable[..., Any], *, meta: MetaRule, signature: str = 
 
     Refuses a name, function or method that is registered twice.
     """
-    columns["signature"] = parse_signature(signature) if signature else _own_signature(call)
+    columns["signature"] = parse_signature(signature) if signature else own_signature(call)
     row = Op(name, call, meta, **columns)
     _claim(_by_name, name, row, name)
     for form in (Form(call, row.adapt), *row.forms):
@@ -35,7 +35,8 @@ def op(name: str, call: Callable[..., Any], *, meta: MetaRule, signature: str = 
     return row
 
 
-def _own_signature(call: Callable[..., Any]) -> inspect.Signature:
+def own_signature(call: Callable[..., Any]) -> inspect.Signature:
+    """The parameters as the function itself tells them; none if it does not."""
     try:
         return inspect.signature(call)
     except (TypeError, ValueError):  # older builtins and ufuncs do not tell

@@ -53,7 +53,7 @@ def product(sizes: Iterable[Dim]) -> Dim:
     total: Any = 1
     for n in sizes:
         total = n * total
-    return total  # type: ignore[no-any-return]  # products of sizes are sizes
+    return total  # type: ignore[no-any-return]  # arithmetic of sizes is untyped
 
 
 def clamp(value: Any, low: Any, high: Any) -> Any:
@@ -92,8 +92,7 @@ def slice_length(index: slice, n: Dim) -> Dim:
     except DataDependentSize:
         span = apply("max", span, 0)
     stride = abs(step)
-    # sizes divide to sizes
-    return span if stride == 1 else (span + (stride - 1)) // stride  # type: ignore[no-any-return]
+    return span if stride == 1 else (span + (stride - 1)) // stride  # type: ignore[no-any-return]  # arithmetic of sizes is untyped
 
 
 def padded(shape: Sequence[Dim], ndim: int) -> Shape:

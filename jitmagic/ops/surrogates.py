@@ -20,15 +20,15 @@ __all__ = ["hollow", "scalar_of", "surrogate"]
 SizeOf = Callable[[Dim], int]
 
 
-def surrogate(meta: ArrayMeta, size_of: SizeOf, *, varied: bool = True) -> Any:
-    """A real array laid out like ``meta`` whose sizes are ``size_of`` of the described ones.
+def surrogate(meta: ArrayMeta, size_of: SizeOf | tuple[int, ...], *, varied: bool = True) -> Any:
+    """A real array laid out like ``meta`` whose sizes are ``size_of`` of the described ones, or as given.
 
     Square matrices are well conditioned; integers are 0 or 1, so that they may serve as indices. With
-    ``varied=False`` all values are equal, so that results whose size depends on data come out different.
+    ``varied=False`` values are 0 (but for the diagonal), so that results whose size depends on data come out different.
     """
     if meta.scalar:
         return scalar_of(meta.dtype)
-    shape = tuple(size_of(n) for n in meta.shape)
+    shape = size_of if isinstance(size_of, tuple) else tuple(size_of(n) for n in meta.shape)
     array = _empty_like_layout(meta, shape)
     if array.size and 0 not in _steps(meta, shape):
         array[...] = _values(shape, meta.dtype, varied)
@@ -76,7 +76,7 @@ def _values(shape: tuple[int, ...], dtype: np.dtype[Any], varied: bool) -> Any:
         return (np.arange(size) % 2 if varied else np.zeros(size)).reshape(shape).astype(dtype)
     if dtype.kind not in "fc":
         return np.ones(shape, np.int64).astype(dtype)
-    values = (np.arange(size) % 11 / 64 + 0.25 if varied else np.full(size, 0.5)).reshape(shape)
+    values = (np.arange(size) % 11 / 64 + 0.25 if varied else np.zeros(size)).reshape(shape)
     if len(shape) >= 2 and shape[-1] == shape[-2]:
         values = (values + np.swapaxes(values, -1, -2)) / 2 + 4 * np.eye(shape[-1])
     return values.astype(dtype)
@@ -99,7 +99,8 @@ def _hollow_leaf(leaf: Any) -> Any:
         return leaf
     if leaf.scalar:
         return scalar_of(leaf.dtype)
-    array = as_strided(np.ones((), leaf.dtype), leaf.hint_shape, (0,) * leaf.ndim)
+    fill = np.zeros if leaf.dtype.kind in "iu" else np.ones  # integers may be indices
+    array = as_strided(fill((), leaf.dtype), leaf.hint_shape, (0,) * leaf.ndim)
     if not leaf.writeable:
         array.flags.writeable = False
     return array

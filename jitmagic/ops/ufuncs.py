@@ -39,7 +39,7 @@ def ufunc_arguments(
 
 def ufunc_rule(call: Arguments) -> Inferred:
     """The rule of every elementwise ufunc."""
-    ufunc: np.ufunc = call.op.call  # type: ignore[assignment]  # these rows hold ufuncs only
+    ufunc: np.ufunc = call.op.call  # type: ignore[assignment]  # the class of rows
     if len(call.args) != ufunc.nin:
         refuse(call)
     outs = _outs(ufunc, call.kwargs.get("out"))
@@ -48,6 +48,8 @@ def ufunc_rule(call: Arguments) -> Inferred:
         refuse(call)
     where = call.kwargs.get("where", True)
     dtypes = result_dtypes(call)
+    if any(dtype.hasobject for dtype in dtypes):
+        raise Unsupported("dtype", "object")
     inputs = [describe(a) for a in call.args]
     arrays = [m for m in inputs if isinstance(m, ArrayMeta)]
     masks = [] if where is True else [array_meta(where)]
@@ -162,9 +164,8 @@ def loop_dtypes(call: Arguments) -> tuple[np.dtype[Any], ...]:
     kinds = [m.dtype if isinstance(m, ArrayMeta) else weak.get(m.type, m.type) for m in map(describe, call.args) if m]
     if not any(isinstance(k, np.dtype) for k in kinds):
         kinds = [array_meta(a).dtype for a in call.args]
-    # these rows hold ufuncs only
-    outs = [m.dtype if m else None for m in _outs(call.op.call, call.kwargs.get("out"))]  # type: ignore[arg-type]
+    outs = [m.dtype if m else None for m in _outs(call.op.call, call.kwargs.get("out"))]  # type: ignore[arg-type]  # the stubs are narrower
     options: Mapping[str, Any] = {k: v for k, v in call.kwargs.items() if k in ("casting", "signature")}
     if call.kwargs.get("dtype") is not None:
         options = {**options, "signature": (None,) * len(kinds) + (np.dtype(call.kwargs["dtype"]),) * len(outs)}
-    return call.op.call.resolve_dtypes((*kinds, *outs), **options)  # type: ignore[no-any-return, attr-defined]  # ufuncs have it since NumPy 1.25
+    return call.op.call.resolve_dtypes((*kinds, *outs), **options)  # type: ignore[no-any-return, attr-defined]  # callables are untyped

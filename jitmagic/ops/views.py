@@ -207,7 +207,7 @@ def _retyped(call: Arguments) -> Inferred:
 
 def _variadic(x: Any, *axes: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """``x.transpose(1, 0)`` and ``x.transpose((1, 0))``."""
-    axes = axes[0] if len(axes) == 1 else axes or None  # type: ignore[assignment]  # None means all axes, as in NumPy
+    axes = axes[0] if len(axes) == 1 else axes or None  # type: ignore[assignment]  # the class of rows
     return (x, axes if axes is None or isinstance(axes, tuple | list) else (axes,)), {}
 
 

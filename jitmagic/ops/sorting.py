@@ -1,0 +1,161 @@
+"""Takes nothing, gives the rows that sort, search, count, and pick what is different."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitmagic.graph.meta import ArrayMeta
+from jitmagic.ops.describe import array_meta
+from jitmagic.ops.probing import counted, probe
+from jitmagic.ops.record import Arguments, Form, Inferred, Sample
+from jitmagic.ops.refusals import is_small, run_hollow
+from jitmagic.ops.registry import op
+from jitmagic.ops.samples import arrays, called, masks
+from jitmagic.ops.spreading import laid_out, run_clipped
+
+__all__: list[str] = []
+
+
+def _partitioned(call: Arguments) -> Inferred:
+    """As sorted; the place asked for does not change the description, but must lie inside."""
+    x = array_meta(call.args[0])
+    if is_small(call):
+        run_hollow(call)
+    rest = {k: v for k, v in call.kwargs.items() if k not in ("kth",)}
+    small = run_clipped(Arguments(call.op, call.args[:1], {**rest, "kth": 0}, call.env))
+    axis = call.get("axis")
+    return Inferred(laid_out(small, x.shape if axis is not None else (x.size,)))
+
+
+def _distinct(call: Arguments) -> Inferred:
+    """How many are different only the data tell; the inverse has the size of the input."""
+    wanted = [name for name in ("return_index", "return_inverse", "return_counts") if call.get(name)]
+    inverse = 1 + wanted.index("return_inverse") if "return_inverse" in wanted else -1
+    axis = call.get("axis")
+    return probe(call, counted=lambda place, i: place != inverse and i == ((axis or 0) if place == 0 else 0))
+
+
+def _compressed(call: Arguments) -> Inferred:
+    axis = call.get("axis")
+    ndim = array_meta(call.args[1]).ndim
+    return probe(call, counted=lambda place, i: i == (0 if axis is None else axis % max(ndim, 1)))
+
+
+op("sort", np.sort, meta=probe, samples=(called(), called(axis=0), called(axis=None)))
+op("argsort", np.argsort, meta=probe, forms=(Form("argsort"),), samples=(called(), called(axis=0), called(axis=None)))
+op("partition", np.partition, meta=_partitioned, raises=True, samples=(called(1), called(2, axis=0)))
+op("argpartition", np.argpartition, meta=_partitioned, forms=(Form("argpartition"),), raises=True, samples=(called(1),))
+op(
+    "lexsort",
+    np.lexsort,
+    meta=probe,
+    signature="keys, axis=-1",
+    samples=(Sample(lambda rng: ((rng.random(4), rng.random(4)),)),),
+)
+op(
+    "searchsorted",
+    np.searchsorted,
+    meta=probe,
+    forms=(Form("searchsorted"),),
+    samples=(arrays((4,), (3,)), called(0.5, shape=(4,)), arrays((4,), (3, 2), side="right")),
+)
+op(
+    "digitize",
+    np.digitize,
+    meta=probe,
+    raises=True,
+    samples=(Sample(lambda rng: (rng.random((4, 3)), np.arange(3.0))),),
+)
+op(
+    "nonzero",
+    np.nonzero,
+    meta=counted,
+    forms=(Form("nonzero"),),
+    raises=True,
+    samples=(Sample(lambda rng: (masks()(rng),)), called()),
+)
+op("flatnonzero", np.flatnonzero, meta=counted, samples=(Sample(lambda rng: (masks()(rng),)),))
+op("argwhere", np.argwhere, meta=counted, samples=(Sample(lambda rng: (masks()(rng),)),))
+op(
+    "unique",
+    np.unique,
+    meta=_distinct,
+    samples=(
+        called(),
+        Sample(lambda rng: (rng.integers(0, 3, 9),)),
+        called(return_index=True, shape=(5,)),
+        Sample(lambda rng: (rng.integers(0, 3, 9),), {"return_inverse": True, "return_counts": True}),
+    ),
+)
+for _name in ("intersect1d", "union1d", "setdiff1d", "setxor1d"):
+    op(
+        _name,
+        getattr(np, _name),
+        meta=counted,
+        samples=(Sample(lambda rng: (rng.integers(0, 9, 6), rng.integers(0, 9, 5))),),
+    )
+op("isin", np.isin, meta=probe, samples=(Sample(lambda rng: (rng.integers(0, 9, (4, 3)), rng.integers(0, 9, 5))),))
+op(
+    "bincount",
+    np.bincount,
+    meta=counted,
+    raises=True,
+    signature="x, /, weights=None, minlength=0",
+    samples=(Sample(lambda rng: (rng.integers(0, 5, 9),)),),
+)
+op("histogram", np.histogram, meta=probe, raises=True, samples=(called(), called(4, range=(0.0, 1.0))))
+op(
+    "compress",
+    np.compress,
+    meta=_compressed,
+    forms=(Form("compress", lambda a, c, *r, **k: ((c, a, *r), k)),),
+    raises=True,
+    samples=(Sample(lambda rng: (rng.random(4) < 0.5, rng.random((4, 3))), {"axis": 0}),),
+)
+op("extract", np.extract, meta=counted, raises=True, samples=(Sample(lambda rng: (masks()(rng), rng.random((4, 3)))),))
+
+
+def _taken(call: Arguments) -> Inferred:
+    """One axis is replaced by the axes of the index array."""
+    x, indices = array_meta(call.args[0]), call.get("indices")
+    axis = call.get("axis")
+    index = array_meta(indices)
+    shape = x.shape if axis is not None else (x.size,)
+    place = 0 if axis is None else axis
+    special = isinstance(call.kwargs.get("out"), ArrayMeta) or 0 in (*x.hint_shape, *index.hint_shape)
+    if special or index.dtype.kind not in "iu" or not -len(shape) <= place < len(shape):
+        return probe(call)
+    place %= len(shape)
+    full = (*shape[:place], *index.shape, *shape[place + 1 :])
+    if not full:
+        return Inferred(ArrayMeta(x.dtype.newbyteorder("="), scalar=True))
+    return Inferred(ArrayMeta.dense(x.dtype, full))
+
+
+op(
+    "take",
+    np.take,
+    meta=_taken,
+    forms=(Form("take"),),
+    raises=True,
+    samples=(
+        called(1),
+        called([0, 2], axis=0),
+        Sample(lambda rng: (rng.random((4, 3)), rng.integers(0, 3, (2, 2)), 1)),
+    ),
+)
+op(
+    "take_along_axis",
+    np.take_along_axis,
+    meta=probe,
+    raises=True,
+    samples=(Sample(lambda rng: (rng.random((4, 3)), rng.integers(0, 3, (4, 2)), 1)),),
+)
+op(
+    "choose",
+    np.choose,
+    meta=probe,
+    forms=(Form("choose"),),
+    raises=True,
+    samples=(Sample(lambda rng: (rng.integers(0, 2, 3), (rng.random(3), rng.random(3)))),),
+)

@@ -1,0 +1,105 @@
+"""Takes nothing, gives the rows of functions and methods that write into their operand and give nothing back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitmagic.graph.meta import ArrayMeta
+from jitmagic.ops.describe import array_meta
+from jitmagic.ops.record import Arguments, Form, Inferred, Sample
+from jitmagic.ops.refusals import is_small, refuse, run_hollow, unsupported
+from jitmagic.ops.registry import op
+from jitmagic.ops.samples import called, masks
+from jitmagic.ops.sizes import broadcast, same_size
+
+__all__ = ["written"]
+
+
+def _target(call: Arguments) -> ArrayMeta:
+    """The operand that is written: an array that allows it."""
+    x = call.args[0]
+    if not isinstance(x, ArrayMeta) or x.scalar or not x.writeable:
+        refuse(call)
+    return x
+
+
+def written(call: Arguments) -> Inferred:
+    """No result; small calls are tried on arrays of the same sizes, for large ones only the run tells."""
+    _target(call)
+    if is_small(call):
+        run_hollow(call)
+    return Inferred(None)
+
+
+def _copied(call: Arguments) -> Inferred:
+    """``copyto``: the source broadcasts to the target and may be cast to it."""
+    x, source = _target(call), array_meta(call.args[1])
+    shape = broadcast(x.shape, source.shape)
+    if shape is None or len(shape) != x.ndim or not all(same_size(n, m) for n, m in zip(shape, x.shape, strict=True)):
+        refuse(call)
+    if call.get("where") is not True:
+        return written(call)
+    value = np.empty(0, source.dtype) if isinstance(call.args[1], ArrayMeta) else call.args[1]
+    np.copyto(np.empty(0, x.dtype), value, casting=call.get("casting"))
+    return Inferred(None)
+
+
+def _filled(call: Arguments) -> Inferred:
+    x, value = _target(call), array_meta(call.args[1])
+    if value.shape:
+        unsupported(call, "an array as value")
+    if not isinstance(call.args[1], ArrayMeta):
+        np.empty(1, x.dtype).fill(call.args[1])
+    return Inferred(None)
+
+
+def _fill(a: Any, value: Any) -> None:
+    a.fill(value)
+
+
+def _sort(a: Any, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    a.sort(axis=axis, kind=kind, order=order, **({} if stable is None else {"stable": stable}))
+
+
+def _partition(a: Any, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
+    a.partition(kth, axis=axis, kind=kind, order=order)
+
+
+Rule = Callable[[Arguments], Inferred]
+
+
+def write_row(
+    name: str, call: Any, *samples: Sample, meta: Rule = written, forms: tuple[Form, ...] = (), **columns: Any
+) -> None:
+    op(name, call, meta=meta, forms=forms, writes=(0,), raises=True, samples=samples, **columns)
+
+
+write_row("fill", _fill, called(2.5), called(3), meta=_filled, forms=(Form("fill"),))
+write_row("sort_in_place", _sort, called(), called(axis=0), forms=(Form("sort"),))
+write_row("partition_in_place", _partition, called(1), forms=(Form("partition"),))
+write_row(
+    "copyto",
+    np.copyto,
+    called(2.5),
+    Sample(lambda rng: (rng.random((4, 3)), rng.random(3))),
+    Sample(lambda rng: (rng.random((4, 3)), rng.random(3)), {"where": True}),
+    meta=_copied,
+    signature="dst, src, casting='same_kind', where=True",
+)
+write_row("put", np.put, called([0, 2], 1.5), called([1, 2], [3, 4], mode="clip"), forms=(Form("put"),))
+write_row("place", np.place, Sample(lambda rng: (rng.random((4, 3)), masks()(rng), [1.0, 2.0])))
+write_row(
+    "putmask",
+    np.putmask,
+    Sample(lambda rng: (rng.random((4, 3)), masks()(rng), 1.0)),
+    signature="a, /, mask, values",
+)
+write_row("fill_diagonal", np.fill_diagonal, called(1.0, shape=(4, 4)))
+write_row(
+    "put_along_axis",
+    np.put_along_axis,
+    Sample(lambda rng: (rng.random((4, 3)), rng.integers(0, 3, (4, 2)), 1.0, 1)),
+)
