@@ -16,7 +16,6 @@ from jitmagic.ops import (  # importing a file of rows registers them
     windows,
     writing,
 )
-from jitmagic.ops.extern import extern
 from jitmagic.ops.record import Arguments, Form, Inferred, Op, Sample
 from jitmagic.ops.registry import all_ops, by_name, lookup, lookup_attribute, lookup_method, op
 
@@ -32,7 +31,6 @@ __all__ = [
     "comparisons",
     "creation",
     "elementwise",
-    "extern",
     "indexing",
     "joining",
     "lookup",

@@ -6,7 +6,6 @@ new may pass. Executors compare what it really gives with what was inferred (``O
 
 from __future__ import annotations
 
-import types
 from typing import Any
 
 import numpy as np
@@ -22,31 +21,39 @@ from jitmagic.ops.writing import written
 __all__ = ["DENIED", "extern"]
 
 ALL = frozenset({"divide", "over", "under", "invalid"})
-PURE_MODULES = ("numpy", "numpy.linalg", "numpy.fft", "numpy.lib", "numpy.strings", "numpy.char", "numpy.polynomial",
-                "scipy.special", "scipy.linalg", "scipy.fft", "scipy.signal", "scipy.ndimage")  # fmt: skip
+PURE_MODULES = (
+    "numpy",
+    "numpy.linalg",
+    "numpy.fft",
+    "numpy.lib",
+    "numpy.strings",
+    "numpy.polynomial",
+    "scipy.special",
+    "scipy.linalg",
+    "scipy.fft",
+    "scipy.signal",
+    "scipy.ndimage",
+)
 
-# Why a function may not be run on made-up arrays, or not be reordered.
-DENIED: dict[str, str] = {
-    **dict.fromkeys(
-        ("save", "savez", "savez_compressed", "savetxt", "load", "loadtxt", "genfromtxt", "fromfile", "fromregex", "memmap", "open_memmap"),
-        "reads or writes files",
-    ),
-    **dict.fromkeys(
-        ("apply_along_axis", "apply_over_axes", "fromfunction", "fromiter", "frompyfunc", "vectorize", "piecewise", "fromstring",
-         "generic_filter", "generic_filter1d", "generic_laplace", "generic_gradient_magnitude", "geometric_transform", "from_dlpack"),
-        "calls functions of the user or reads foreign memory",
-    ),
-    **dict.fromkeys(
-        ("set_printoptions", "seterr", "seterrcall", "setbufsize", "errstate", "printoptions", "geterr", "geterrcall", "getbufsize",
-         "get_printoptions", "info", "show_config", "show_runtime", "test", "asarray_chkfinite", "array2string", "array_repr",
-         "array_str", "set_workers", "set_backend", "set_global_backend", "register_backend", "may_share_memory", "shares_memory"),
-        "reads or changes settings, or asks about memory",
-    ),
-    **dict.fromkeys(
-        ("copyto", "put", "place", "putmask", "put_along_axis", "fill_diagonal", "nditer", "nested_iters", "lookfor", "require", "frombuffer"),
-        "writes into its operands or walks through memory",
-    ),
-}  # fmt: skip
+# Functions that may not be run on made-up arrays, or not be reordered, by reason.
+REASONS: dict[str, str] = {
+    "reads or writes files": """save savez savez_compressed savetxt load loadtxt genfromtxt fromfile fromregex memmap
+        open_memmap""",
+    "calls functions of the user": """apply_along_axis apply_over_axes fromfunction fromiter frompyfunc vectorize
+        piecewise
+        generic_filter generic_filter1d generic_laplace generic_gradient_magnitude
+        geometric_transform""",
+    "reads or changes settings": """set_printoptions seterr seterrcall setbufsize errstate printoptions geterr
+        geterrcall getbufsize get_printoptions info show_config show_runtime test set_workers set_backend
+        set_global_backend register_backend""",
+    "reads all the values to make text": "array2string array_repr array_str format_float_positional",
+    "raises for some values": "asarray_chkfinite",
+    "gives a view or not, by the values": "trim_zeros",
+    "reads foreign memory or asks about memory": """frombuffer fromstring from_dlpack may_share_memory shares_memory
+        nditer nested_iters require""",
+    "writes into its operands": "copyto put place putmask put_along_axis fill_diagonal",
+}
+DENIED = {name: reason for reason, names in REASONS.items() for name in names.split()}
 UFUNC_METHODS = {"reduce": probe, "accumulate": probe, "outer": probe, "reduceat": probe, "at": written}
 _made: dict[Any, Op] = {}
 
@@ -92,9 +99,8 @@ def _refuse_denied(function: Any, name: str) -> None:
     module = getattr(function, "__module__", None) or ""
     if module.startswith("numpy.random") or module.startswith("scipy.stats"):
         raise Unsupported("random", name)
-    callable_kinds = types.FunctionType | types.BuiltinFunctionType | np.ufunc | type(np.sum)
     public = any(module == m or module.startswith(f"{m}.") or module.startswith(f"{m}._") for m in PURE_MODULES)
-    if not public or not isinstance(function, callable_kinds) or function.__name__ in DENIED:
+    if not public or isinstance(function, type) or name in DENIED:
         raise Unsupported("extern-unknown", name)
 
 

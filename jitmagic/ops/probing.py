@@ -173,7 +173,7 @@ class Reading:
         if any(type(r) is not type(first) or len(r) != len(first) for r in results):
             raise Unsupported("extern-unknown", f"{self.call.op.name}, whose number of results depends on data")
         metas = tuple(self._entry(i, [r[i] for r in results]) for i in range(len(first)))
-        for array in first:
+        for array in (a for result in results for a in result):
             self._refuse_sharing(array)
         return Inferred(metas, run_time_sizes=tuple(self.run_time), container=type(first))
 
@@ -184,14 +184,14 @@ class Reading:
         for array, described in self.draws[0].made:
             if array is results[0] and isinstance(array, np.ndarray):
                 return Inferred(described, same_as=_position(self.call.args, described))
-        self._refuse_sharing(results[0])
+        for result in results:
+            self._refuse_sharing(result)
         return Inferred(meta, run_time_sizes=tuple(self.run_time))
 
     def _refuse_sharing(self, result: Any) -> None:
         """A result that may be a view or a copy needs a rule of its own."""
-        if isinstance(result, np.ndarray) and any(
-            isinstance(a, np.ndarray) and np.may_share_memory(a, result) for a, _ in self.draws[0].made
-        ):
+        made = [a for draw in self.draws for a, _ in draw.made if isinstance(a, np.ndarray)]
+        if isinstance(result, np.ndarray) and any(np.may_share_memory(a, result) for a in made):
             raise Unsupported("extern-unknown", f"{self.call.op.name}, whose result may share memory with its argument")
 
     def _entry(self, place: int, values: list[Any]) -> Meta | None:

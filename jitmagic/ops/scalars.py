@@ -1,7 +1,7 @@
 """Takes nothing, gives the rows of operators between NumPy scalars (and Python numbers).
 
-NumPy computes these by other code than ufuncs: powers go through the C library, integer overflow warns, and warnings are
-worded differently. Their methods are looked up under ``"generic.__add__"``: for operands that are scalars, no arrays.
+NumPy computes these by other code than ufuncs: powers go through the C library, integer overflow warns, and warnings
+are worded differently. Their methods are looked up under ``"generic.__add__"``, for operands that are no arrays.
 """
 
 from __future__ import annotations
@@ -57,6 +57,15 @@ UNARY: tuple[tuple[str, Callable[..., Any], str | None], ...] = (
 )
 
 
+def _own(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A callable of its own: the rows do not claim ``operator.add`` when it is called with arrays."""
+
+    def call(*operands: Any) -> Any:
+        return function(*operands)
+
+    return call
+
+
 def _scalar_rule(call: Arguments) -> Inferred:
     """The operation on ones of the same types tells the type; larger constants are tried as they are."""
     if any(isinstance(a, ArrayMeta) and not a.scalar for a in call.args):
@@ -97,19 +106,24 @@ def _swapped(a: Any, b: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return (b, a), {}
 
 
+def _given(*values: Any) -> Sample:
+    return Sample(lambda rng: values)
+
+
 def _scalars(count: int) -> tuple[Sample, ...]:
-    kinds = (np.float64(1.5), np.float32(2.5), np.int8(3), np.uint64(5), np.complex64(1j), np.True_)
+    kinds: list[Any] = [np.float64(1.5), np.float32(2.5), np.int8(3), np.uint64(5), np.complex64(1j), np.True_]
     if count == 1:
-        return tuple(Sample(lambda rng, v=v: (v,)) for v in kinds)
-    pairs = [(v, w) for v in kinds for w in (*kinds, 2, 0.5, 300, True, 1j)]
-    pairs += [(w, v) for v in kinds for w in (2, 0.5, 1j)]
-    return tuple(Sample(lambda rng, p=p: p) for p in pairs)
+        return tuple(_given(v) for v in kinds)
+    numbers: list[Any] = [2, 0.5, 300, True, 1j]
+    return tuple(
+        [*(_given(v, w) for v in kinds for w in kinds + numbers), *(_given(w, v) for v in kinds for w in numbers)]
+    )
 
 
 for _name, _call, _loop in BINARY:
     op(
         f"scalar_{_name}",
-        _call,
+        _own(_call),
         meta=_scalar_rule,
         signature="a, b, /",
         forms=(Form(f"generic.__{_name}__"), Form(f"generic.__r{_name}__", _swapped)),
@@ -121,7 +135,7 @@ for _name, _call, _loop in BINARY:
 for _name, _call in COMPARED:
     op(
         f"scalar_{_name}",
-        _call,
+        _own(_call),
         meta=_scalar_rule,
         signature="a, b, /",
         forms=(Form(f"generic.__{_name}__"),),
@@ -130,7 +144,7 @@ for _name, _call in COMPARED:
 for _name, _call, _loop in UNARY:
     op(
         f"scalar_{_name}",
-        _call,
+        _own(_call),
         meta=_scalar_rule,
         signature="a, /",
         forms=(Form(f"generic.__{_name}__"),),

@@ -34,7 +34,7 @@ def surrogate(meta: ArrayMeta, size_of: SizeOf | tuple[int, ...], *, varied: boo
         array[...] = _values(shape, meta.dtype, varied)
     elif array.size:
         array.flags.writeable = True
-        array[...] = _values((1,) * len(shape), meta.dtype, False)
+        array[...] = _values((1,) * len(shape), meta.dtype, varied)
     if not meta.writeable:
         array.flags.writeable = False
     return array

@@ -21,7 +21,9 @@ __all__ = ["written"]
 def _target(call: Arguments) -> ArrayMeta:
     """The operand that is written: an array that allows it."""
     x = call.args[0]
-    if not isinstance(x, ArrayMeta) or x.scalar or not x.writeable:
+    if not isinstance(x, ArrayMeta) or x.scalar:
+        unsupported(call, "what is no array")
+    if not x.writeable:
         refuse(call)
     return x
 
