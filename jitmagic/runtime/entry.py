@@ -98,7 +98,7 @@ def make_program(
     order = [*(LocalSource(name).code("") for name in parameters), *(["C"] if takes_cells else [])]
     found[0].args = ast.arguments([], [ast.arg(name) for name in order], None, [], [], None, [])
     code = compile(ast.fix_missing_locations(tree), f"<jitmagic program of {title}>", "exec", dont_inherit=True)
-    namespace = {**names, **PROGRAM_NAMES}
+    namespace = {**PROGRAM_NAMES, **names}
     namespace.update((f"K{i}", value) for i, value in enumerate(capture.constants))
     namespace["graph"] = run
     exec(code, namespace)

@@ -13,6 +13,7 @@ from typing import Any
 
 from jitmagic.backends.base import Bail
 from jitmagic.config import current
+from jitmagic.runtime.blocks import Blocks
 from jitmagic.runtime.compiling import Compiler, is_tracing
 from jitmagic.runtime.entry import Entry
 from jitmagic.runtime.frame import Cells, CompiledFrame, Values, over
@@ -44,6 +45,8 @@ class Server:
 
     def _answer(self, frame: CompiledFrame, values: Values, cells: Cells) -> Any:
         frame.misses += 1
+        if "block" not in frame.names:
+            frame.names["block"] = Blocks(frame, self)
         entry = None
         if not frame.closed and not is_tracing():
             entry = self._entry_for(frame, values, cells)
@@ -85,13 +88,15 @@ class Server:
         frame_of = weakref.ref(frame)
 
         def go(*values: Any) -> Any:
-            result = program(*values)
-            frame = frame_of()
-            while type(result) is Tail:
-                result = self._go_on(frame, result)
-            return result
+            return self.finish(frame_of(), program(*values))
 
         return go
+
+    def finish(self, frame: CompiledFrame | None, result: Any) -> Any:
+        """Go on from frame to frame until there is an answer."""
+        while type(result) is Tail:
+            result = self._go_on(frame, result)
+        return result
 
     def _go_on(self, frame: CompiledFrame | None, tail: Tail) -> Any:
         """Run one resume function; its answer may be the next tail."""
@@ -115,6 +120,7 @@ class Server:
                 found = frame.resumes.get(resume.key)
                 if found is None and len(frame.resumes) < 4 * current().entry_limit:
                     found = CompiledFrame(over(plain, ()), frame.options, frame.record, self, resume)
+                    found.names["block"] = frame.names["block"]
                     frame.resumes[resume.key] = found
         return found
 

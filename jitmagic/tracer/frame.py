@@ -10,6 +10,7 @@ import __future__
 import ast
 import functools
 import linecache
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType, FunctionType
@@ -17,7 +18,7 @@ from typing import Any, TypeAlias
 
 from jitmagic.errors import Span, Unsupported
 
-__all__ = ["Frame", "FunctionNode", "frame_of", "span_of"]
+__all__ = ["Frame", "FunctionNode", "frame_of", "is_piece", "register", "span_of"]
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -82,20 +83,21 @@ def frame_of(function: FunctionType) -> Frame:
     return _frame_of_code(function.__code__)
 
 
-_known: dict[int, Frame] = {}
+_pieces: weakref.WeakKeyDictionary[CodeType, FunctionNode] = weakref.WeakKeyDictionary()
 
 
 def register(code: CodeType, node: FunctionNode) -> None:
-    """Say which syntax a generated function (a resume function) was compiled from."""
-    _known[id(code)] = Frame(code, node)
+    """Say which syntax a generated function (a resume function, an outlined body) was compiled from."""
+    _pieces[code] = node
+
+
+def is_piece(code: CodeType) -> bool:
+    """Whether ``register`` was told of this code: it is a part of a function, not one that the user wrote."""
+    return code in _pieces
 
 
 def _frame_of_code(code: CodeType) -> Frame:
-    known = _known.get(id(code))
-    if known is not None and known.code is code:
-        return known
-    node = _find(code)
-    return Frame(code, node)
+    return Frame(code, _pieces.get(code) or _find(code))
 
 
 @functools.lru_cache(maxsize=512)
