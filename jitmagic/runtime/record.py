@@ -69,6 +69,8 @@ class FunctionRecord:
     def emit(self, event: Event) -> None:
         """Keep the event, and hand it to whoever listens."""
         kept = _lists(self)[type(event)]
+        if isinstance(event, BreakEvent) and event in kept:
+            return  # another entry of this frame breaks at the same place
         if len(kept) >= _EVENTS_KEPT:
             del kept[0]
         kept.append(event)

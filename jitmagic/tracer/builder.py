@@ -25,6 +25,7 @@ from jitmagic.tracer.effects import GlobalEffect
 from jitmagic.tracer.guards import (
     AttributeSource,
     CellSource,
+    ClosureSource,
     DictSource,
     GlobalSource,
     ItemSource,
@@ -156,7 +157,7 @@ class Builder:
             for index, (name, cell) in enumerate(zip(names, cells, strict=True))
         }
 
-    def real_cell(self, cell: CellType, source: Source, code: str) -> Cell:
+    def real_cell(self, cell: CellType, source: ClosureSource | CellSource, code: str) -> Cell:
         """The tracker of a cell that existed before the call."""
         known = self.closures.get(id(cell))
         if known is not None:
@@ -165,7 +166,7 @@ class Builder:
             content: VariableTracker | None = self.lazy(cell.cell_contents, source)
         except ValueError:
             content = None
-            self.output.guards.add(guard.empty_cell_guard(source, code))
+            self.output.guards.add(guard.empty_cell_guard(source))
         tracker = Cell(getattr(source, "name", "cell"), content, cell)
         tracker.code = code
         self.closures[id(cell)] = tracker

@@ -14,7 +14,7 @@ import numpy as np
 from jitmagic.errors import Span
 from jitmagic.graph.meta import layout_key
 from jitmagic.tracer.guards.guard import Guard
-from jitmagic.tracer.guards.source import Source
+from jitmagic.tracer.guards.source import CellObjectSource, CellSource, ClosureSource, Source
 
 __all__ = [
     "NAMES",
@@ -414,13 +414,12 @@ def defaults_guard(source: Source, count: int, names: tuple[str, ...]) -> Guard:
     )
 
 
-def empty_cell_guard(source: Source, code: str) -> Guard:
-    """A variable of an enclosing function that is still unset; its cell is read by ``code``."""
-    owner = source.base if source.base is not None else source
+def empty_cell_guard(source: ClosureSource | CellSource) -> Guard:
+    """A variable of an enclosing function that is still unset."""
     return Guard(
         "CLOSURE_MATCH",
-        owner,
-        f"not cell_is_set({code})",
+        CellObjectSource(source),
+        "not cell_is_set({v})",
         "unset",
         "'set'",
         about=source.text,

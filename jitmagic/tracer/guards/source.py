@@ -13,6 +13,7 @@ from typing import Any
 
 __all__ = [
     "AttributeSource",
+    "CellObjectSource",
     "CellSource",
     "ClosureSource",
     "ConstantSource",
@@ -193,6 +194,24 @@ class CellSource(_Step):
 
     def code(self, base: str) -> str:
         return f"{base}.__closure__[{self.index}].cell_contents"
+
+
+@dataclass(frozen=True, slots=True)
+class CellObjectSource(Source):
+    """A cell itself, for guards on whether it is set: ``cell_of`` is the source of its content."""
+
+    cell_of: ClosureSource | CellSource
+
+    @property
+    def base(self) -> Source | None:
+        return self.cell_of.base
+
+    @property
+    def text(self) -> str:
+        return self.cell_of.text
+
+    def code(self, base: str) -> str:
+        return self.cell_of.code(base).removesuffix(".cell_contents")
 
 
 @dataclass(frozen=True, slots=True)
