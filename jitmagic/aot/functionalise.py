@@ -79,12 +79,18 @@ class PureBuilder:
 
     def write(self, like: Node, target: Node, value: Any, more: tuple[ViewStep, ...] = ()) -> None:
         """``target`` (followed by the steps ``more``) now holds ``value``."""
+        base = self.read(self.aliases.storage(target))
         path = (*self.path(target), *more)
-        if not path and self._can_replace(target, value):
+        self._advance(target, self.call(like, UPDATE, (base, value, path), {}, _written(base)))
+
+    def write_fresh(self, like: Node, target: Node, value: Node) -> None:
+        """``target`` now holds ``value``, a new array made for this write alone: it may become the storage itself."""
+        new = value.meta
+        replaces = isinstance(new, ArrayMeta) and not new.scalar and same_description(array_meta(target), new)
+        if replaces and not self.path(target):
             self._advance(target, value)
         else:
-            base = self.read(self.aliases.storage(target))
-            self._advance(target, self.call(like, UPDATE, (base, value, path), {}, _written(base)))
+            self.write(like, target, value)
 
     def write_index(self, like: Node, target: Node, index: Any, value: Any) -> None:
         """``target[index]``, with an advanced index, now holds ``value``."""
@@ -102,13 +108,6 @@ class PureBuilder:
         args = step.arguments(parent)
         view = self.pure.call(step.op, args, step.kwargs, meta, view_of=parent, span=node.span, stack=node.stack)
         return view if step.item is None else self.pure.item(view, step.item, array_meta(node))
-
-    def _can_replace(self, target: Node, value: Any) -> bool:
-        """Only a value made for this write, so that two storages never share one node."""
-        if not isinstance(value, Node) or value is not self.pure.nodes[-1] or value.kind == "input":
-            return False
-        old, new = array_meta(target), value.meta
-        return isinstance(new, ArrayMeta) and not new.scalar and same_description(old, new)
 
     def _advance(self, target: Node, value: Node) -> None:
         storage = self.aliases.storage(target)

@@ -20,9 +20,8 @@ from jitmagic.aot.overlap import AliasGroup, AliasGuard, analyse_overlap
 from jitmagic.aot.plan import InferencePlan
 from jitmagic.aot.planner import Planner
 from jitmagic.aot.simplify import simplify_pure
-from jitmagic.aot.wrapper import run_wrapped
+from jitmagic.aot.wrapper import Run, wrap
 from jitmagic.aot.writes import write_rule
-from jitmagic.errors import InternalError
 from jitmagic.graph import ArrayMeta, Graph, Node, ShapeEnv, SymInt, verify
 from jitmagic.ops.functional import WINDOW, ViewStep
 
@@ -33,25 +32,19 @@ Backend: TypeAlias = Callable[[Graph, Sequence[Any]], Callable[..., Sequence[Any
 
 @dataclass(frozen=True, slots=True)
 class CompiledGraph:
-    """A captured graph made ready to run; valid for arguments for which ``plan.guard`` holds."""
+    """A captured graph made ready to run; valid for arguments for which ``plan.guard`` holds.
+
+    ``run(arguments)`` gives the captured graph's outputs, changes the arguments as it does, and empties the list. If
+    it raises, no argument was changed (with writes kept in the graph, that is the backend's promise). ``text`` is the
+    source of ``run``.
+    """
 
     captured: Graph
     pure_graph: Graph
     plan: InferencePlan
     program: Program
-
-    def run(self, arguments: list[Any]) -> list[Any]:
-        """The captured graph's outputs, with its effects on the arguments. Empties ``arguments``.
-
-        If anything is raised, no argument was changed (with writes kept in the graph, that is the backend's promise).
-        """
-        if len(arguments) != len(self.captured.placeholders):
-            raise InternalError(
-                f"graph {self.captured.name!r} takes {len(self.captured.placeholders)} arguments, got {len(arguments)}"
-            )
-        return run_wrapped(self.plan, self.program, arguments)
-
-    __call__ = run
+    run: Run
+    text: str
 
 
 def compile_inference(
@@ -65,7 +58,9 @@ def compile_inference(
     pure, plan = make_pure(graph, example_inputs, keep_input_mutations=keep_input_mutations)
     examples = [group.base(example_inputs) for group in plan.guard.groups]
     examples += [example_inputs[i] for i in plan.direct]
-    return CompiledGraph(graph, pure, plan, as_boxed(backend(pure, examples)))
+    program = as_boxed(backend(pure, examples))
+    wrapper = wrap(plan, program, graph.name)
+    return CompiledGraph(graph, pure, plan, program, wrapper.run, wrapper.text)
 
 
 def make_pure(

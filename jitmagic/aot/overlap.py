@@ -77,12 +77,16 @@ class AliasGuard:
     groups: tuple[AliasGroup, ...] = ()
 
     def holds(self, arguments: Sequence[Any]) -> bool:
-        return (
-            not any(overlaps(arguments[i], arguments[j]) for i, j in self.disjoint)
-            and not any(overlaps(arguments[i], array) for i, array in self.fixed)
-            and all(is_simple(arguments[i]) for i in self.simple)
-            and all(group.holds(arguments) for group in self.groups)
-        )
+        for i, j in self.disjoint:  # loops: this runs at each call
+            if overlaps(arguments[i], arguments[j]):
+                return False
+        for i, array in self.fixed:
+            if overlaps(arguments[i], array):
+                return False
+        for i in self.simple:
+            if not is_simple(arguments[i]):
+                return False
+        return all(group.holds(arguments) for group in self.groups) if self.groups else True
 
     def __bool__(self) -> bool:
         return bool(self.disjoint or self.fixed or self.simple or self.groups)
@@ -122,7 +126,7 @@ def overlaps(a: Array, b: Array) -> bool:
 
 def is_simple(array: Array) -> bool:
     """True if no two elements of ``array`` surely share memory: each axis steps over all faster ones."""
-    if not array.size:
+    if array.flags.forc or not array.size:
         return True
     reach = array.itemsize
     for stride, n in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):

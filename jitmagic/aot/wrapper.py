@@ -1,11 +1,23 @@
-"""Takes a plan, a program and the arguments of one call, gives the outputs and changes the arguments.
+"""Takes a plan and a program, gives the Python text of the function around the program, and that function.
+
+    def run(arguments):
+        a0, a1 = arguments
+        arguments.clear()
+        o1 = transpose(a0)                        # views of arguments
+        passed = [a0, a1]
+        del a1                                    # may die while the program runs
+        r0, r1 = checked(program(passed))
+        a0[...] = r0                              # only now are arguments changed
+        return [r1, o1]
 
 All that may fail comes first: views of arguments, the program, views of results. Only then are values copied back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,23 +25,176 @@ import numpy as np
 from jitmagic.aot.boxed import Program
 from jitmagic.aot.plan import InferencePlan, Rebuild, Ref, SizeSource
 from jitmagic.errors import InternalError
-from jitmagic.graph import ArrayMeta, SymInt, map_nodes
+from jitmagic.graph import ArrayMeta, SymInt
 from jitmagic.graph.meta import layout_key
-from jitmagic.graph.polynomial import evaluate
-from jitmagic.ops.functional import follow
+from jitmagic.graph.polynomial import format_polynomial, symbols_of
+from jitmagic.ops.functional import ViewStep
 
-__all__ = ["run_wrapped"]
+__all__ = ["Wrapper", "wrap"]
+
+Run = Callable[[list[Any]], list[Any]]
+PREFIX = {"argument": "a", "result": "r", "constant": "c"}
 
 
-def run_wrapped(plan: InferencePlan, program: Program, arguments: list[Any]) -> list[Any]:
-    """One call. Raises InternalError if the program gives another number of results than the plan says."""
-    if plan.is_plain:
-        return list(_checked(plan, program(arguments)))
-    call = _Call(plan, arguments)
-    passed = [group.base(arguments) for group in plan.guard.groups] + [arguments[i] for i in plan.direct]
-    arguments.clear()
-    call.receive(_checked(plan, program(passed)))
-    return call.finish()
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """``run`` empties its list of arguments and gives the outputs; ``text`` is its source."""
+
+    run: Run
+    text: str
+
+
+def wrap(plan: InferencePlan, program: Program, name: str = "graph") -> Wrapper:
+    """The function around ``program``. It raises InternalError for a wrong number of arguments or results."""
+    writer = _Writer(plan)
+    text = "\n    ".join(["def run(arguments):", *writer.lines()]) + "\n"
+    scope = writer.scope | {"program": program}
+    exec(compile(text, f"<wrapper of {name}>", "exec"), scope)
+    return Wrapper(scope["run"], text)
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Collects the objects that the text names in ``scope``."""
+
+    plan: InferencePlan
+    scope: dict[str, Any] = field(default_factory=dict)
+
+    def lines(self) -> Iterator[str]:
+        plan = self.plan
+        self.scope |= {"checked": functools.partial(_checked, plan), "refuse": _refuse}
+        yield f"if len(arguments) != {len(plan.names)}:"
+        yield f"    refuse(arguments, {len(plan.names)})"
+        if plan.is_plain:
+            yield "return list(checked(program(arguments)))"
+            return
+        self.scope |= {f"c{i}": constant for i, constant in enumerate(plan.constants)}
+        late = {i for i, made in enumerate(plan.objects) if self._needs_result(made)}
+        early = [i for i in range(len(plan.objects)) if i not in late]
+        yield f"{_names('a', len(plan.names))} = arguments"
+        yield "arguments.clear()"
+        yield from self._sizes("argument")
+        yield from self._objects(early)
+        yield f"passed = [{', '.join(self._passed())}]"
+        yield from self._let_go(late)
+        yield f"{_names('r', plan.results)} = checked(program(passed))"
+        yield from self._layouts()
+        yield from self._sizes("result")
+        yield from self._objects(sorted(late))
+        for copy in plan.copy_backs:
+            yield f"a{copy.argument}[...] = r{copy.result}"
+        yield f"return [{', '.join(map(self._object, plan.returns))}]"
+
+    def _passed(self) -> list[str]:
+        bases = [f"base{i}" for i in range(len(self.plan.guard.groups))]
+        self.scope |= {b: group.base for b, group in zip(bases, self.plan.guard.groups, strict=True)}
+        everything = ", ".join(f"a{i}" for i in range(len(self.plan.names)))
+        return [f"{b}([{everything}])" for b in bases] + [f"a{i}" for i in self.plan.direct]
+
+    def _objects(self, numbers: Sequence[int]) -> Iterator[str]:
+        for number in numbers:
+            if self.plan.objects[number].path:
+                yield f"o{number} = {self._view(self.plan.objects[number])}"
+
+    def _object(self, number: int) -> str:
+        made = self.plan.objects[number]
+        return f"o{number}" if made.path else _name(made.base)
+
+    def _view(self, made: Rebuild) -> str:
+        text = _name(made.base)
+        for step in made.path:
+            text = self._step(step, text)
+        return text
+
+    def _step(self, step: ViewStep, array: str) -> str:
+        function = self._named(step.op.call, step.op.name)
+        parts = [self._value(arg) for arg in step.args]
+        parts.insert(step.position, array)
+        parts += [f"{key}={self._value(value)}" for key, value in step.kwargs.items()]
+        return f"{function}({', '.join(parts)})" + ("" if step.item is None else f"[{step.item}]")
+
+    def _value(self, value: Any) -> str:
+        """Python for one operand of a view."""
+        if isinstance(value, Ref):
+            return _name(value)
+        if isinstance(value, SymInt):
+            return format_polynomial(value.poly)
+        if type(value) in (tuple, list):
+            inner = "".join(f"{self._value(item)}, " for item in value)
+            return f"({inner})" if type(value) is tuple else f"[{inner}]"
+        if isinstance(value, slice):
+            return f"slice({', '.join(self._value(v) for v in (value.start, value.stop, value.step))})"
+        if value is None or type(value) in (int, bool, str):
+            return repr(value)
+        return "..." if value is Ellipsis else self._named(value, "k")
+
+    def _named(self, value: Any, wanted: str) -> str:
+        """A name in the scope for an object that has no literal."""
+        name = wanted if wanted.isidentifier() else "k"
+        name = f"{name}_"
+        while self.scope.setdefault(name, value) is not value:
+            name += "_"
+        return name
+
+    def _sizes(self, kind: str) -> Iterator[str]:
+        for size in self.plan.sizes:
+            if size.ref.kind == kind:
+                yield f"{size.symbol} = {_size(size)}"
+
+    def _layouts(self) -> Iterator[str]:
+        for index, meta in self.plan.layouts.items():
+            self.scope[f"layout{index}"] = functools.partial(_in_layout, meta)
+            yield f"r{index} = layout{index}(r{index})"
+
+    def _let_go(self, late: set[int]) -> Iterator[str]:
+        """Forget the arguments that are not needed after the program, so that they may die in it."""
+        kept = {copy.argument for copy in self.plan.copy_backs}
+        for number, made in enumerate(self.plan.objects):
+            if number in late or not made.path:
+                kept |= {ref.index for ref in _refs(made) if ref.kind == "argument"}
+        dropped = [f"a{i}" for i in range(len(self.plan.names)) if i not in kept]
+        if dropped:
+            yield f"del {', '.join(dropped)}"
+
+    def _needs_result(self, made: Rebuild) -> bool:
+        late = {s.symbol for s in self.plan.sizes if s.ref.kind == "result"}
+        used = {
+            symbol.name for leaf in _leaves(made.path) if isinstance(leaf, SymInt) for symbol in symbols_of(leaf.poly)
+        }
+        return bool(late & used) or any(ref.kind == "result" for ref in _refs(made))
+
+
+def _names(prefix: str, count: int) -> str:
+    return f"[{', '.join(f'{prefix}{i}' for i in range(count))}]"
+
+
+def _name(ref: Ref) -> str:
+    return f"{PREFIX[ref.kind]}{ref.index}"
+
+
+def _size(source: SizeSource) -> str:
+    name = _name(source.ref)
+    return f"int({name})" if source.axis is None else f"{name}.shape[{source.axis}]"
+
+
+def _refs(made: Rebuild) -> list[Ref]:
+    return [made.base, *(leaf for leaf in _leaves(made.path) if isinstance(leaf, Ref))]
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, tuple | list):
+        for item in value:
+            yield from _leaves(item)
+    elif isinstance(value, dict):
+        yield from _leaves(list(value.values()))
+    elif isinstance(value, slice):
+        yield from _leaves((value.start, value.stop, value.step))
+    else:
+        yield value
+
+
+def _refuse(arguments: Sequence[Any], count: int) -> None:
+    raise InternalError(f"the graph takes {count} arguments, got {len(arguments)}")
 
 
 def _checked(plan: InferencePlan, results: Sequence[Any]) -> Sequence[Any]:
@@ -38,79 +203,7 @@ def _checked(plan: InferencePlan, results: Sequence[Any]) -> Sequence[Any]:
     return results
 
 
-class _Call:
-    """The values of one call, as far as they are needed after the program."""
-
-    def __init__(self, plan: InferencePlan, arguments: Sequence[Any]) -> None:
-        self.plan = plan
-        self.sizes: dict[str, int] = {}
-        self.values: dict[Ref, Any] = {Ref("argument", i): a for i, a in enumerate(arguments)}
-        self.values |= {Ref("constant", i): c for i, c in enumerate(plan.constants)}
-        self._measure("argument")
-        self.objects = {i: self._make(o) for i, o in enumerate(plan.objects) if not self._needs_result(o)}
-        self._let_go()
-
-    def receive(self, results: Sequence[Any]) -> None:
-        """Take the program's results and make the objects that need them."""
-        for index, result in enumerate(results):
-            meta = self.plan.layouts.get(index)
-            self.values[Ref("result", index)] = result if meta is None else _in_layout(result, meta)
-        self._measure("result")
-        for index, rebuild in enumerate(self.plan.objects):
-            if index not in self.objects:
-                self.objects[index] = self._make(rebuild)
-
-    def finish(self) -> list[Any]:
-        """Write back, and give the outputs."""
-        for copy in self.plan.copy_backs:
-            target, value = self.values[Ref("argument", copy.argument)], self.values[Ref("result", copy.result)]
-            np.copyto(target, value, casting="no")
-        return [self.objects[i] for i in self.plan.returns]
-
-    def _make(self, rebuild: Rebuild) -> Any:
-        def resolve(leaf: Any) -> Any:
-            if isinstance(leaf, Ref):
-                return self.values[leaf]
-            return evaluate(leaf.poly, self.sizes) if isinstance(leaf, SymInt) else leaf
-
-        base = self.values[rebuild.base]
-        return follow(base, map_nodes(rebuild.path, resolve)) if rebuild.path else base
-
-    def _measure(self, kind: str) -> None:
-        for size in self.plan.sizes:
-            if size.ref.kind == kind:
-                self.sizes[size.symbol] = _size(self.values[size.ref], size)
-
-    def _needs_result(self, rebuild: Rebuild) -> bool:
-        late = {s.symbol for s in self.plan.sizes if s.ref.kind == "result"}
-        return any(ref.kind == "result" for ref in _refs(rebuild)) or bool(late and rebuild.path)
-
-    def _let_go(self) -> None:
-        """Keep only the arguments that are needed after the program, so that the others may die in it."""
-        needed = {Ref("argument", c.argument) for c in self.plan.copy_backs}
-        for index, rebuild in enumerate(self.plan.objects):
-            if index not in self.objects:
-                needed.update(_refs(rebuild))
-        self.values = {ref: value for ref, value in self.values.items() if ref in needed or ref.kind == "constant"}
-
-
-def _refs(rebuild: Rebuild) -> Iterable[Ref]:
-    found = [rebuild.base]
-
-    def note(leaf: Any) -> Any:
-        if isinstance(leaf, Ref):
-            found.append(leaf)
-        return leaf
-
-    map_nodes(rebuild.path, note)
-    return found
-
-
-def _size(value: Any, source: SizeSource) -> int:
-    return int(value) if source.axis is None else int(value.shape[source.axis])
-
-
-def _in_layout(array: Any, meta: ArrayMeta) -> Any:
+def _in_layout(meta: ArrayMeta, array: Any) -> Any:
     """``array``, or a copy with the axes in the memory order of ``meta`` if a backend chose another (row A17)."""
     wanted = layout_key(array.shape, meta.strides)
     if layout_key(array.shape, array.strides) == wanted:

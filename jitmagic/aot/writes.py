@@ -92,7 +92,7 @@ def _write_out(builder: PureBuilder, node: Node) -> None:
         return
     args = builder.operands(node.args)
     kwargs = builder.operands({k: v for k, v in node.kwargs.items() if k != "out"})
-    builder.write(node, outs[0], builder.call(node, node.op, args, kwargs, natural))
+    builder.write_fresh(node, outs[0], builder.call(node, node.op, args, kwargs, natural))
 
 
 def _check_outs(builder: PureBuilder, node: Node, outs: tuple[Any, ...]) -> None:
@@ -121,7 +121,10 @@ def _without_out(builder: PureBuilder, node: Node) -> ArrayMeta | None:
     if node.kwargs.get("where", True) is not True:
         return None
     kwargs = {k: _describe(v) for k, v in node.kwargs.items() if k != "out"}
-    natural = _row(node).infer(_describe(node.args), kwargs, builder.env).meta
+    try:
+        natural = _row(node).infer(_describe(node.args), kwargs, builder.env).meta
+    except Unsupported:  # described only with ``out=``
+        return None
     if not isinstance(natural, ArrayMeta):
         return None
     out = node.kwargs["out"]
@@ -160,7 +163,7 @@ def _write_copies(builder: PureBuilder, node: Node) -> None:
     copies = builder.call(node, pure_form(row), builder.operands(node.args), builder.operands(kwargs), None)
     metas = [replace(array_meta(t), writeable=True) for t in targets]
     for i, (target, meta) in enumerate(zip(targets, metas, strict=True)):
-        builder.write(node, target, builder.pure.item(copies, i, meta))
+        builder.write_fresh(node, target, builder.pure.item(copies, i, meta))
     if node.meta is not None and builder.aliases.canonical(node) is node:
         builder.start(node, builder.pure.item(copies, len(targets), node.meta))
 

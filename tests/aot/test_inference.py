@@ -199,6 +199,14 @@ def test_one_array_twice_is_one_object_and_equal_arrays_stay_separate() -> None:
     assert not np.shares_memory(first, other)
 
 
+def test_an_array_filled_from_another_stays_separate() -> None:
+    """Found by the random programs: the new value of ``y`` is no name for the value that is copied into it."""
+    r, (x,) = record(fresh())
+    y = r.call(METHODS.copy, x)
+    r.call("copyto", y, r.call("transpose", r.call("transpose", x)))
+    assert_same(r.output(y), lambda: [fresh()])
+
+
 def test_views_and_bases_that_cse_could_merge_stay_separate() -> None:
     r, (x,) = record(fresh())
     a, b = r.call("add", x, 1.0), r.call("add", x, 1.0)

@@ -62,6 +62,19 @@ def test_the_owner_itself_among_the_arguments() -> None:
     assert_same(r.output(r.call("sum", y), y, r.call("transpose", y)), inputs)
 
 
+def test_one_array_in_two_places_and_a_view_of_it() -> None:
+    """Row A26, for callers that do not pass one object once as the tracer does."""
+
+    def inputs() -> list[Any]:
+        a = data()
+        return [a, a, a[1:]]
+
+    r = Recorder(inputs())
+    x, same, part = r.inputs
+    r.call("multiply", same, 3.0, out=same)
+    assert_same(r.output(r.call("sum", x), r.call("sum", part), x, same), inputs)
+
+
 @pytest.mark.parametrize("cut", [(slice(0, 6), slice(6, None)), (slice(None, None, 2), slice(1, None, 2))])
 def test_parts_that_do_not_overlap_are_not_merged(cut: Any) -> None:
     """Row A21: halves and interleaved parts."""
