@@ -1,0 +1,180 @@
+"""What ``len``, ``isinstance``, ``float``, ``getattr`` and their kin mean over trackers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitmagic.errors import Unsupported
+from jitmagic.tracer.call_rows import Handler, row_of
+from jitmagic.tracer.evaluator import Evaluator
+from jitmagic.tracer.operators import binary
+from jitmagic.tracer.signals import Raised
+from jitmagic.tracer.variables.array import ArrayTracker
+from jitmagic.tracer.variables.base import VariableTracker
+from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker
+from jitmagic.tracer.variables.constant import Constant, run
+from jitmagic.tracer.variables.functions import BoundMethod, FunctionTracker, NestedFunction, PartialTracker
+from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
+from jitmagic.tracer.variables.objects import ObjectTracker, find_in_class
+from jitmagic.tracer.variables.sequences import TupleTracker
+
+__all__ = ["ROWS"]
+
+
+def _len(tx: Evaluator, value: VariableTracker) -> VariableTracker:
+    return value.length(tx)
+
+
+def _isinstance(tx: Evaluator, value: VariableTracker, classes: VariableTracker) -> VariableTracker:
+    kinds = _classes(tx, classes)
+    return Constant(issubclass(value.python_type(), kinds))
+
+
+def _issubclass(tx: Evaluator, value: VariableTracker, classes: VariableTracker) -> VariableTracker:
+    known = _classes(tx, value)
+    return Constant(issubclass(known[0], _classes(tx, classes)))
+
+
+def _classes(tx: Evaluator, value: VariableTracker) -> tuple[type, ...]:
+    if isinstance(value, ClassTracker):
+        kinds: tuple[type, ...] = (value.value,)
+    elif isinstance(value, Constant) and isinstance(value.value, type):
+        kinds = (value.value,)
+    elif isinstance(value, TupleTracker):
+        kinds = tuple(k for item in value.items for k in _classes(tx, tx.realize(item)))
+    else:
+        raise Unsupported("call", f"isinstance(..., {value.describe()})")
+    if any(type(k).__instancecheck__ is not type.__instancecheck__ and not _has_plain_check(k) for k in kinds):
+        raise Unsupported("call", f"isinstance(..., {value.describe()})")
+    return kinds
+
+
+def _has_plain_check(kind: type) -> bool:
+    """ABCs of the standard library answer by registration, which does not change between calls."""
+    return kind.__module__.partition(".")[0] in ("collections", "numbers", "typing", "enum")
+
+
+def _type(tx: Evaluator, value: VariableTracker, *rest: VariableTracker) -> VariableTracker:
+    if rest:
+        raise Unsupported("call", "type() with three arguments")
+    return tx.output.builder.constant_object(tx, value.python_type())
+
+
+def _float(tx: Evaluator, value: VariableTracker | None = None) -> VariableTracker:
+    if value is None:
+        return Constant(0.0)
+    if isinstance(value, ArrayTracker):
+        if value.meta.dtype.kind != "f":
+            raise Unsupported("data-number", f"float({value.describe()})")
+        return value.method(tx, "item", [], {})
+    if isinstance(value, RunTimeNumber) and value.kind is float:
+        return value
+    return run(lambda: float(value.constant()))
+
+
+def _int(tx: Evaluator, value: VariableTracker | None = None, *rest: VariableTracker) -> VariableTracker:
+    if value is None:
+        return Constant(0)
+    if isinstance(value, SymbolicInt) and not rest:
+        return value
+    return run(lambda: int(value.constant(), *(r.constant() for r in rest)))
+
+
+def _bool(tx: Evaluator, value: VariableTracker | None = None) -> VariableTracker:
+    return Constant(False if value is None else tx.truth(value))
+
+
+def _str(tx: Evaluator, value: VariableTracker | None = None) -> VariableTracker:
+    return Constant("") if value is None else run(lambda: str(value.constant()))
+
+
+def _abs(tx: Evaluator, value: VariableTracker) -> VariableTracker:
+    if isinstance(value, ArrayTracker):
+        return tx.call_form(*row_of(np.absolute), [value], {})
+    if isinstance(value, SymbolicInt):
+        from jitmagic.tracer.variables.number import wrap_size
+
+        return wrap_size(abs(value.value))
+    if isinstance(value, ObjectTracker):
+        return value.method(tx, "__abs__", [], {})
+    return run(lambda: abs(value.constant()))
+
+
+def _round(tx: Evaluator, value: VariableTracker, digits: VariableTracker | None = None) -> VariableTracker:
+    if isinstance(value, ArrayTracker) and not value.meta.scalar:
+        return value.method(tx, "round", [] if digits is None else [digits], {})
+    return run(lambda: round(value.constant(), *(() if digits is None else (digits.constant(),))))
+
+
+def _divmod(tx: Evaluator, left: VariableTracker, right: VariableTracker) -> VariableTracker:
+    if isinstance(left, ArrayTracker) or isinstance(right, ArrayTracker):
+        return tx.call_form(*row_of(np.divmod), [left, right], {})
+    return TupleTracker([binary(tx, "floordiv", left, right), binary(tx, "mod", left, right)])
+
+
+def _pow(tx: Evaluator, base: VariableTracker, exponent: VariableTracker, *mod: VariableTracker) -> VariableTracker:
+    if mod:
+        return run(lambda: pow(base.constant(), exponent.constant(), mod[0].constant()))
+    return binary(tx, "pow", base, exponent)
+
+
+def _hasattr(tx: Evaluator, value: VariableTracker, name: VariableTracker) -> VariableTracker:
+    return Constant(_attribute_or_none(tx, value, name) is not None)
+
+
+def _attribute_or_none(tx: Evaluator, value: VariableTracker, name: VariableTracker) -> VariableTracker | None:
+    try:
+        return tx.realize(value.attribute(tx, name.constant()))
+    except Raised as raised:
+        if isinstance(raised.error, AttributeError):
+            return None
+        raise
+
+
+def _getattr(
+    tx: Evaluator, value: VariableTracker, name: VariableTracker, default: VariableTracker | None = None
+) -> VariableTracker:
+    if default is None:
+        return tx.realize(value.attribute(tx, name.constant()))
+    found = _attribute_or_none(tx, value, name)
+    return default if found is None else found
+
+
+def _setattr(tx: Evaluator, value: VariableTracker, name: VariableTracker, new: VariableTracker) -> VariableTracker:
+    value.set_attribute(tx, name.constant(), new)
+    return Constant(None)
+
+
+def _delattr(tx: Evaluator, value: VariableTracker, name: VariableTracker) -> VariableTracker:
+    value.delete_attribute(tx, name.constant())
+    return Constant(None)
+
+
+def _callable(tx: Evaluator, value: VariableTracker) -> VariableTracker:
+    functions = (CallableTracker, FunctionTracker, NestedFunction, BoundMethod, PartialTracker)
+    if isinstance(value, ObjectTracker):
+        return Constant(find_in_class(value.cls, "__call__") is not find_in_class(object, "__call__"))
+    return Constant(isinstance(value, functions))
+
+
+ROWS: dict[Any, Handler] = {
+    len: _len,
+    isinstance: _isinstance,
+    issubclass: _issubclass,
+    type: _type,
+    float: _float,
+    int: _int,
+    bool: _bool,
+    str: _str,
+    abs: _abs,
+    round: _round,
+    divmod: _divmod,
+    pow: _pow,
+    hasattr: _hasattr,
+    getattr: _getattr,
+    setattr: _setattr,
+    delattr: _delattr,
+    callable: _callable,
+}
