@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 import weakref
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
+from numpy._core import umath
 
 from jitmagic.errors import Span
 from jitmagic.graph.meta import layout_key
@@ -35,7 +37,26 @@ def _layout(array: np.ndarray[Any, Any]) -> tuple[int, ...]:
     return layout_key(array.shape, array.strides)
 
 
+# NumPy 2.1 to 2.5 keep it in a context variable that holds an unchangeable object, None for the default state;
+# another NumPy, without the variable, is asked each time.
+_error_handling: ContextVar[Any] | None = getattr(umath, "_extobj_contextvar", None)
+_last_errstate: tuple[Any, tuple[Any, ...]] | None = None
+
+
 def _errstate() -> tuple[Any, ...]:
+    """NumPy's handling of floating-point errors; the last answer is kept, since asking takes a microsecond."""
+    global _last_errstate
+    if _error_handling is None:
+        return _asked_errstate()
+    present, last = _error_handling.get(None), _last_errstate
+    if last is not None and last[0] is present:
+        return last[1]
+    state = _asked_errstate()
+    _last_errstate = (present, state)
+    return state
+
+
+def _asked_errstate() -> tuple[Any, ...]:
     return (*sorted(np.geterr().items()), np.geterrcall() is None)
 
 
@@ -142,7 +163,7 @@ def array_guard(source: Source, value: np.ndarray[Any, Any], sizes: tuple[int | 
     kind = Guard(
         "ARRAY_MATCH",
         source,
-        "type({v}) is ndarray and {v}.dtype == {k}",
+        "type({v}) is ndarray and ({v}.dtype is {k} or {v}.dtype == {k})",
         f"ndarray of {value.dtype}",
         "f'{{type({v}).__name__}} of {{getattr({v}, \"dtype\", None)}}'",
         value.dtype,
