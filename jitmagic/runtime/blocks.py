@@ -8,56 +8,60 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from jitmagic.runtime.frame import Cells, CompiledFrame, Values
+from jitmagic.runtime.function import make_compiled
 from jitmagic.runtime.handle import frame_of
 from jitmagic.runtime.touch import may_touch_arrays
-from jitmagic.tracer.capture import Resume
+from jitmagic.tracer.directives import is_disabled
 from jitmagic.tracer.frame import is_piece
-
-if TYPE_CHECKING:
-    from jitmagic.runtime.frame import CompiledFrame
-    from jitmagic.runtime.serving import Server
 
 __all__ = ["Blocks"]
 
+_NOT_CALLED_ONCE = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines
+
+
+class _Server(Protocol):
+    def __call__(self, frame: CompiledFrame, values: Values, cells: Cells) -> Any: ...
+
+    def piece(
+        self, whole: CompiledFrame, key: tuple[Any, ...], plain: FunctionType, line: int
+    ) -> CompiledFrame | None: ...
+
+    def follow(self, whole: CompiledFrame | None, result: Any) -> Any: ...
+
 
 class Blocks:
-    """The compiled forms that one frame's programs ask for; they live as long as the frame."""
+    """The compiled forms that the programs of one function ask for; they live as long as its frame."""
 
-    def __init__(self, frame: CompiledFrame, server: Server) -> None:
-        self._frame = weakref.ref(frame)
+    def __init__(self, whole: weakref.ref[CompiledFrame], server: _Server) -> None:
+        self._whole = whole
         self._server = server
         self._callees: weakref.WeakKeyDictionary[FunctionType, FunctionType] = weakref.WeakKeyDictionary()
 
     def __call__(self, function: Any) -> Any:
-        frame = self._frame()
-        if frame is None or type(function) is not FunctionType:
+        whole = self._whole()
+        if whole is None or type(function) is not FunctionType:
             return function
-        return self._body(frame, function) if is_piece(function.__code__) else self._callee(frame, function)
+        return self._body(whole, function) if is_piece(function.__code__) else self._callee(whole, function)
 
-    def _body(self, frame: CompiledFrame, function: FunctionType) -> Callable[[], Any]:
+    def _body(self, whole: CompiledFrame, body: FunctionType) -> Callable[[], Any]:
         """The body of a loop or block: a frame over the cells of this call."""
-        cells = function.__closure__ or ()
-        code = function.__code__
-        resume = Resume(("body", code), lambda _: function, "", code.co_firstlineno)
-        own = self._server.resume_frame(frame, resume, function)
-        if own is None:
-            return function
-        run, go_on = own, self._server.finish
+        code = body.__code__
+        piece = self._server.piece(whole, ("body", code), body, code.co_firstlineno)
+        if piece is None:
+            return body
+        cells, follow = body.__closure__ or (), self._server.follow
+        return lambda: follow(whole, piece.run(cells))
 
-        def call() -> Any:
-            return go_on(frame, run.run(cells))
-
-        return call
-
-    def _callee(self, frame: CompiledFrame, function: FunctionType) -> FunctionType:
+    def _callee(self, whole: CompiledFrame, function: FunctionType) -> FunctionType:
         """A function that could not be inlined; it has entries of its own."""
-        from jitmagic.runtime.function import compile_callable
-
-        if frame_of(function) is not None or not may_touch_arrays(function):
+        if frame_of(function) is not None or function.__code__.co_flags & _NOT_CALLED_ONCE:
+            return function
+        if is_disabled(function) or not may_touch_arrays(function):
             return function
         known = self._callees.get(function)
         if known is None:
-            known = self._callees[function] = compile_callable(function, frame.options, self._server)
+            known = self._callees[function] = make_compiled(function, whole.options, self._server)
         return known

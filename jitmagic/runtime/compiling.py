@@ -56,10 +56,14 @@ def _tracing() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """The two steps behind a compile: ``capture`` is the tracer's, ``lower`` the backend's."""
+    """The steps behind a compile: ``capture`` is the tracer's, ``lower`` the backend's.
+
+    ``block(frame)`` gives what makes the compiled forms of loop bodies and callees, for the programs of ``frame``.
+    """
 
     capture: CaptureStep
     lower: LowerStep
+    block: Callable[[CompiledFrame], Callable[[Any], Any]]
 
     def compile(self, frame: CompiledFrame, values: Values, cells: Cells) -> Entry | None:
         """A new entry that matches this call, or None if it is to run plainly. Hold the frame's lock.
@@ -104,7 +108,7 @@ class Compiler:
                 frame.closed = capture.plain_reason
                 return None
             return self._finish(frame, capture)
-        if frame.resume is None and not capture.continues and not touches_arrays(capture, values):
+        if not capture.continues and not touches_arrays(capture, values):
             frame.touchless += 1
             return None
         lowered = self._lowered(frame, capture)
@@ -116,7 +120,8 @@ class Compiler:
             frame.names,
             lowered.run,
             title=frame.form.title,
-            takes_cells=frame.form.takes_cells,
+            takes_cells=frame.is_piece,
+            block=self.block(frame),
         )
         return self._finish(frame, capture, lowered, program)
 

@@ -6,7 +6,6 @@ import importlib
 from types import FunctionType
 from typing import Any
 
-from jitmagic.runtime.compiling import Compiler
 from jitmagic.runtime.lowering import lower
 from jitmagic.runtime.serving import Server
 from jitmagic.tracer.capture import Capture, FrameState, Options
@@ -20,4 +19,4 @@ def _capture(function: FunctionType, arguments: dict[str, Any], options: Options
     return capture
 
 
-serve = Server(Compiler(_capture, lower))
+serve = Server(_capture, lower)

@@ -89,6 +89,7 @@ def make_program(
     *,
     title: str,
     takes_cells: bool,
+    block: Callable[[Any], Any],
 ) -> FunctionType:
     """Compile the capture's program; it takes ``parameters`` in this order, then ``C`` if it ``takes_cells``."""
     tree = ast.parse(capture.program)
@@ -100,7 +101,7 @@ def make_program(
     code = compile(ast.fix_missing_locations(tree), f"<jitmagic program of {title}>", "exec", dont_inherit=True)
     namespace = {**PROGRAM_NAMES, **names}
     namespace.update((f"K{i}", value) for i, value in enumerate(capture.constants))
-    namespace["graph"] = run
+    namespace |= {"graph": run, "block": block}
     exec(code, namespace)
     program = namespace.pop("program")
     assert isinstance(program, FunctionType)

@@ -1,4 +1,4 @@
-"""One frame: a function, or the rest of one after a graph break, with its cache entries and what serves its calls."""
+"""One frame: a function, or a piece of one around a graph break, with its cache entries and what serves its calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jitmagic.runtime.entry import Entry, Grave
 from jitmagic.runtime.layout import Layout
 from jitmagic.runtime.record import FunctionRecord, def_span
 from jitmagic.runtime.trampoline import Target
-from jitmagic.tracer.capture import FrameState, Options, Resume
+from jitmagic.tracer.capture import FrameState, Options
 from jitmagic.tracer.guards.kinds import NAMES
 
 __all__ = ["Cells", "CompiledFrame", "Values"]
@@ -27,33 +27,36 @@ _GRAVES_KEPT = 4
 
 
 class CompiledFrame(Target):
-    """``run`` takes every parameter by position; in a frame made by ``resume``, also the closure cells.
+    """``run`` takes every parameter by position; in a piece also the closure cells, which differ from call to call.
 
-    ``serve(frame, values, cells)`` answers the calls that no entry matches. Entries change under ``lock`` only;
-    ``run`` is replaced as a whole, so that a call in another thread goes on with the one it has.
+    A piece is the rest of the function ``whole`` after a graph break, or the body of a loop that stays plain there;
+    it starts at ``line``. ``serve(frame, values, cells)`` answers the calls that no entry matches. Entries change
+    under ``lock`` only; ``run`` is replaced as a whole, so that a call in another thread goes on with the one it has.
     """
 
     __slots__ = (
+        "blocks",
         "calls_straight",
         "closed",
         "entries",
         "form",
         "graves",
         "hits_buried",
+        "line",
         "lock",
         "misses",
         "names",
         "options",
+        "pieces",
         "plain",
         "plain_calls",
         "record",
-        "resume",
-        "resumes",
         "serial",
         "serve",
         "state",
         "touchless",
         "trampoline",
+        "whole",
     )
 
     entries: list[Entry]
@@ -68,21 +71,24 @@ class CompiledFrame(Target):
         options: Options,
         record: FunctionRecord,
         serve: Miss,
-        resume: Resume | None = None,
+        whole: CompiledFrame | None = None,
+        line: int = 0,
     ) -> None:
         self.plain = plain
         self.options = options
         self.record = record
         self.serve = serve
-        self.resume = resume
+        self.whole = weakref.ref(self if whole is None else whole)
+        self.line = line
         self.state = FrameState()
         self.lock = threading.Lock()
-        self.form = Form(plain.__qualname__, Layout.of(plain.__code__), resume is not None)
+        self.form = Form(plain.__qualname__, Layout.of(plain.__code__), takes_cells=whole is not None)
         self.names: dict[str, Any] = {**NAMES, "G": plain.__globals__, "B": _builtins_of(plain)}
-        if resume is None:
+        if whole is None:
             self.names["C"] = plain.__closure__ or ()
-        self.resumes: dict[tuple[Any, ...], CompiledFrame] = {}
+        self.pieces: dict[tuple[Any, ...], CompiledFrame] = {}
         self.graves: list[Grave] = []
+        self.blocks: Any = None  # what serves the loop bodies of the programs, made by ``serve`` when needed
         self.forget()
 
     @classmethod
@@ -96,6 +102,10 @@ class CompiledFrame(Target):
         function.__code__ = self.trampoline
 
     # -- what a call is
+    @property
+    def is_piece(self) -> bool:
+        return self.form.takes_cells
+
     def arguments(self, values: Values) -> dict[str, Any]:
         """The values by parameter name."""
         return dict(zip(self.form.layout.names, values, strict=True))
@@ -106,7 +116,7 @@ class CompiledFrame(Target):
 
     def function_for(self, cells: Cells) -> FunctionType:
         """The plain function, over these cells."""
-        return self.plain if self.resume is None else over(self.plain, cells)
+        return over(self.plain, cells) if self.is_piece else self.plain
 
     def run_plain(self, values: Values, cells: Cells) -> Any:
         """Serve a call by plain Python."""
@@ -115,11 +125,11 @@ class CompiledFrame(Target):
 
     def plain_program(self) -> Callable[..., Any]:
         """The plain function in the form of a program."""
-        plain, layout, takes_cells = self.plain, self.form.layout, self.form.takes_cells
+        plain, layout = self.plain, self.form.layout
+        if not self.is_piece:
+            return plain if layout.is_simple else lambda *values: call_plain(plain, layout, values)
 
         def program(*values: Any) -> Any:
-            if not takes_cells:
-                return call_plain(plain, layout, values)
             return call_plain(over(plain, values[-1]), layout, values[:-1])
 
         return program
@@ -153,7 +163,7 @@ class CompiledFrame(Target):
         self.plain_calls = self.misses = self.hits_buried = 0
         self.touchless = 0
         self.calls_straight = 0
-        self.resumes.clear()
+        self.pieces.clear()
         self.graves.clear()
         self.state = FrameState()
         self.rebuild()
@@ -179,7 +189,7 @@ class CompiledFrame(Target):
     # -- run
     def rebuild(self) -> None:
         """Generate ``run`` for the present entries."""
-        if self.entries and all(entry.is_demoted for entry in self.entries) and self.resume is None:
+        if self.entries and all(entry.is_demoted for entry in self.entries) and not self.is_piece:
             self._go_straight()
         else:
             self.run = make_run(self.form, self.entries, self.names, self._exits())
@@ -234,7 +244,7 @@ class CompiledFrame(Target):
 
 
 def over(function: FunctionType, cells: Cells) -> FunctionType:
-    """The same resume function over other closure cells."""
+    """The same piece over other closure cells."""
     code = function.__code__
     count = len(code.co_freevars)
     closure = cells or tuple(CellType() for _ in range(count))

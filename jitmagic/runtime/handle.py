@@ -82,9 +82,8 @@ class Handle:
     def all_entries(self) -> list[tuple[Entry, int]]:
         """Every entry with the line at which its piece starts (0: the function's beginning)."""
         found = [(entry, 0) for entry in self.frame.entries]
-        for rest in self.frame.resumes.values():
-            line = rest.resume.line if rest.resume else 0
-            found += [(entry, line) for entry in rest.entries]
+        for piece in self.frame.pieces.values():
+            found += [(entry, piece.line) for entry in piece.entries]
         return found
 
     def compared(self, *args: Any, **kwargs: Any) -> Comparison:

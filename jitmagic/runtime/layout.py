@@ -40,6 +40,11 @@ class Layout:
         found = (*self.positional_only, *self.positional, self.star, *self.keyword_only, self.double_star)
         return tuple(name for name in found if name)
 
+    @property
+    def is_simple(self) -> bool:
+        """Whether a call by position, one value for each parameter, means the same."""
+        return not (self.star or self.keyword_only or self.double_star)
+
     def call(self, names: dict[str, str] | None = None) -> str:
         """Text of the arguments of a call that hands every parameter on; ``names`` renames the values."""
         own = names or {name: name for name in self.names}

@@ -20,7 +20,7 @@ _MEASURED_BACKENDS = frozenset({"numba"})  # the others are asked for in order t
 
 def is_measured(frame: CompiledFrame) -> bool:
     """Whether the entries of this frame have to prove that they are faster than plain Python."""
-    return frame.resume is None and frame.options.backend in _MEASURED_BACKENDS and current().demote
+    return not frame.is_piece and frame.options.backend in _MEASURED_BACKENDS and current().demote
 
 
 def measured(frame: CompiledFrame, entry: Entry, inner: Callable[..., Any]) -> Callable[..., Any]:

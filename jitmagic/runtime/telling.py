@@ -41,7 +41,7 @@ def tell_compile(frame: CompiledFrame, entry: Entry, elapsed_ns: int) -> None:
             record.span,
             entry=entry.index,
             call=calls_so_far(frame),
-            resume=0 if frame.resume is None else frame.resume.line,
+            resume=frame.line,
             node_count=sum(1 for _ in capture.graph.calls()),
             kernel_count=lowered.kernel_count,
             extern_count=lowered.extern_count,

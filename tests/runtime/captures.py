@@ -11,7 +11,6 @@ import numpy as np
 
 from jitmagic.graph.graph import Graph
 from jitmagic.graph.meta import ArrayMeta
-from jitmagic.runtime.compiling import Compiler
 from jitmagic.runtime.function import compile_callable
 from jitmagic.runtime.lowering import lower
 from jitmagic.runtime.serving import Server
@@ -72,7 +71,7 @@ def product_of(arguments: dict[str, Any]) -> Capture:
 
 def compiled(function: Any, tracer: Any = None, options: Options = EAGER) -> Any:
     """``function`` compiled with a hand-made tracer."""
-    return compile_callable(function, options, Server(Compiler(tracer or Tracer(), lower)))
+    return compile_callable(function, options, Server(tracer or Tracer(), lower))
 
 
 def add_guard(guard: Guard) -> Callable[[Capture, dict[str, Any]], None]:
