@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import linecache
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -20,7 +19,7 @@ from jitmagic.magic.engine import CardOptions, Engine
 from jitmagic.magic.magics import JitMagic
 from jitmagic.magic.progress import Progress
 from jitmagic.magic.verbs import VERBS, JitLine
-from jitmagic.report import Report, SourceText
+from jitmagic.report import Report
 
 __all__ = ["draw_card", "load", "unload"]
 
@@ -52,11 +51,8 @@ def unload(shell: Any) -> None:
 
 
 def draw_card(events: Sequence[Event], options: CardOptions, labels: Mapping[str, str]) -> Report:
-    """The card of the report stage; the text of each cell is read now, before the cell runs again."""
-    sources = {
-        filename: SourceText.of(label, "".join(linecache.getlines(filename))) for filename, label in labels.items()
-    }
-    return Report(events, sources=sources, kind=options.report, graph=options.graph, quiet=options.quiet)
+    """The card of the report stage."""
+    return Report(events, sources=labels, kind=options.report, graph=options.graph, quiet=options.quiet)
 
 
 def _registered(shell: Any, undo: contextlib.ExitStack) -> JitMagic:
