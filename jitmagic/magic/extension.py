@@ -10,6 +10,7 @@ import importlib
 from typing import Any
 
 from jitmagic.magic.engine import Engine
+from jitmagic.runtime.registry import compiled_functions
 
 __all__ = ["load_ipython_extension", "unload_ipython_extension"]
 
@@ -30,5 +31,4 @@ def _loader() -> Any:
 
 def _engine() -> Engine:
     api = importlib.import_module("jitmagic.api")
-    registry = importlib.import_module("jitmagic.runtime.registry")
-    return Engine(api.compile, registry.compiled_functions, _loader().draw_card, api.list_backends, api.reset)
+    return Engine(api.compile, compiled_functions, _loader().draw_card, api.list_backends, api.reset)

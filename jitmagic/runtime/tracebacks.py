@@ -24,7 +24,7 @@ def as_plain(error: BaseException) -> None:
     if first is None or isinstance(error, InternalError):
         return
     kept = [entry for entry in _entries(first.tb_next) if not is_ours(entry.tb_frame.f_code)]
-    for entry, following in zip(kept, [*kept[1:], None], strict=True):
+    for entry, following in zip(kept, [*kept[1:], None], strict=False):  # nothing is kept of a refused break
         entry.tb_next = following
     error.__traceback__ = kept[0] if kept else None
 
