@@ -7,11 +7,13 @@ own inner loop. A ufunc that this NumPy does not have gets no row.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from jitmagic.graph.meta import ArrayMeta
+from jitmagic.ops.describe import describe
 from jitmagic.ops.lowering import InnerLoop, Lowering, Pointwise
 from jitmagic.ops.record import Arguments, Form, Inferred, Op, Sample
 from jitmagic.ops.registry import by_name, op
@@ -33,7 +35,7 @@ def ufunc_row(
     forms: tuple[Form, ...] = (),
     warns: frozenset[str] = ALL,
     samples: tuple[Sample, ...] = (),
-    raises: bool = False,
+    raises: bool | Callable[[Arguments], bool] = False,
     note: str = "",
 ) -> None:
     """Register the ufunc ``np.<name>``, if this NumPy has it."""
@@ -157,12 +159,24 @@ FUNCTIONS: tuple[tuple[str, float, float], ...] = (
     ("heaviside", -3, 3),
 )
 
+
+def _raises_for_negative(call: Arguments) -> bool:
+    """Integers cannot be raised to negative integer powers."""
+    metas = [describe(a) for a in call.args[:2]]
+    kinds = [m.dtype.kind if isinstance(m, ArrayMeta) else "i" if m and issubclass(m.type, int) else "f" for m in metas]
+    constant = type(call.args[1]) is int and call.args[1] >= 0
+    return not constant and kinds[0] in "iub" and kinds[1] == "i"
+
+
 for _name, _lower, _forms, _warns, _samples in (*ARITHMETIC, *ROUNDING, *BITS):
     ufunc_row(_name, lower=_lower or INNER, forms=_forms, warns=_warns, samples=_samples)
 for _name, _low, _high in FUNCTIONS:
     ufunc_row(_name, samples=reals(getattr(np, _name).nin, _low, _high))
 ufunc_row(
-    "power", samples=reals(2, 0.1, 3), raises=True, note="an integer to a negative integer power raises ValueError"
+    "power",
+    samples=reals(2, 0.1, 3),
+    raises=_raises_for_negative,
+    note="an integer to a negative integer power raises ValueError",
 )
 
 
@@ -203,7 +217,7 @@ op(
     signature="a, b, /",
     forms=(Form("__pow__"), Form("__rpow__", swapped)),
     warns=ALL,
-    raises=True,
+    raises=_raises_for_negative,
     stands_for=_power_stands_for,
     samples=(Sample(lambda rng: (rng.uniform(0.1, 3, (4, 3)), 2)), *reals(2, 0.1, 3)),
     note="`x**2`, `x**0.5` and `x**-1` run as square, sqrt and reciprocal where NumPy does so",
@@ -227,6 +241,6 @@ op(
     forms=(Form("__ipow__"),),
     writes=(0,),
     warns=ALL,
-    raises=True,
+    raises=_raises_for_negative,
     samples=(Sample(lambda rng: (rng.uniform(0.1, 3, (4, 3)), 2)),),
 )

@@ -26,7 +26,6 @@ PURE_MODULES = (
     "numpy.linalg",
     "numpy.fft",
     "numpy.lib",
-    "numpy.strings",
     "numpy.polynomial",
     "scipy.special",
     "scipy.linalg",
@@ -49,6 +48,8 @@ REASONS: dict[str, str] = {
     "reads all the values to make text": "array2string array_repr array_str format_float_positional",
     "raises for some values": "asarray_chkfinite",
     "gives a view or not, by the values": "trim_zeros",
+    "gives another dtype or size for other values": """eig eigvals roots poly real_if_close lstsq common_type sqrtm logm
+        funm signm fractional_matrix_power null_space orth eig_banded""",
     "reads foreign memory or asks about memory": """frombuffer fromstring from_dlpack may_share_memory shares_memory
         nditer nested_iters require""",
     "writes into its operands": "copyto put place putmask put_along_axis fill_diagonal",
@@ -99,7 +100,10 @@ def _refuse_denied(function: Any, name: str) -> None:
     module = getattr(function, "__module__", None) or ""
     if module.startswith("numpy.random") or module.startswith("scipy.stats"):
         raise Unsupported("random", name)
-    public = any(module == m or module.startswith(f"{m}.") or module.startswith(f"{m}._") for m in PURE_MODULES)
+    by_value = module.endswith("scimath") or "scimath_impl" in module  # real or complex, as the values need
+    public = not by_value and any(
+        module == m or module.startswith(f"{m}.") or module.startswith(f"{m}._") for m in PURE_MODULES
+    )
     if not public or isinstance(function, type) or name in DENIED:
         raise Unsupported("extern-unknown", name)
 
@@ -107,8 +111,7 @@ def _refuse_denied(function: Any, name: str) -> None:
 def _extern_rule(call: Arguments) -> Inferred:
     """As the general rule; sizes that are no operand's count as known only at run time."""
     for key, value in call.kwargs.items():
-        overwrites = key.startswith("overwrite") and value is not False
-        if overwrites or (key in ("out", "output") and value is not None):
+        if key in ("out", "output") and value is not None:
             raise Unsupported("extern-unknown", f"{call.op.name} with {key}=")
     return probe(call, trust_constants=False)
 

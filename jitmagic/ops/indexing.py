@@ -14,7 +14,7 @@ import numpy as np
 
 from jitmagic.errors import Unsupported
 from jitmagic.graph.meta import ArrayMeta, PyMeta
-from jitmagic.graph.shapes import Dim, SymInt, hint_of
+from jitmagic.graph.shapes import DataDependentSize, Dim, SymInt, hint_of
 from jitmagic.ops.describe import array_meta, describe, replace_leaves
 from jitmagic.ops.lowering import View
 from jitmagic.ops.orders import inner_first
@@ -249,9 +249,25 @@ def _setitem(call: Arguments) -> Inferred:
     meta = array_meta(value)
     if type(value) in (int, float, complex):
         np.empty(1, x.dtype)[0] = value
-    if not _fits(meta.shape, shape):
+    try:
+        fits = _fits(meta.shape, shape)
+    except DataDependentSize:  # the run itself compares how many are picked with how many are given
+        fits = True
+    if not fits:
         refuse(call)
     return Inferred(None)
+
+
+def _index_may_raise(call: Arguments) -> bool:
+    """Known integers and slices are checked beforehand, what only the data tell is not."""
+    entries = call.args[1] if isinstance(call.args[1], tuple) else (call.args[1],)
+    known = (int, slice, SymInt, type(None), type(Ellipsis))
+    return not all(isinstance(entry, known) for entry in entries)
+
+
+def _assignment_may_raise(call: Arguments) -> bool:
+    """Also a Python integer that is known only at run time may not fit the dtype."""
+    return _index_may_raise(call) or isinstance(call.args[2], PyMeta | SymInt)
 
 
 def _fits(value: Shape, target: Shape) -> bool:
@@ -293,7 +309,7 @@ op(
     meta=_getitem,
     signature="a, index, /",
     forms=(Form("__getitem__"),),
-    raises=True,
+    raises=_index_may_raise,
     lower=View(),
     samples=GET_SAMPLES,
     note="basic indices give views, arrays and lists give new arrays",
@@ -305,6 +321,6 @@ op(
     signature="a, index, value, /",
     forms=(Form("__setitem__"),),
     writes=(0,),
-    raises=True,
+    raises=_assignment_may_raise,
     samples=SET_SAMPLES,
 )

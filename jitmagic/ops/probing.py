@@ -82,16 +82,25 @@ def probe(call: Arguments, *, counted: Counted | None = None, trust_constants: b
     operand counts as such even if both draws agree on it.
     """
     metas = find_arrays((call.args, dict(call.kwargs)))
+    _refuse_overwriting(call)
     if any(m.dtype.hasobject for m in metas):
         raise Unsupported("dtype", "object")
     draws = _draws(call, metas)
     try:
         results = [draw.run(call) for draw in draws]
     except Exception as error:
-        if call.op.raises:
+        if call.op.may_raise(call.args, call.kwargs, call.env):
             raise Unsupported("extern-unknown", f"{call.op.name}: {error}") from error
         draws, results = _again(call, metas)
     return Reading(call, draws, metas, counted or (lambda place, axis: False), trust_constants).read(results)
+
+
+def _refuse_overwriting(call: Arguments) -> None:
+    """``overwrite_input=True`` and its like use the operand as scratch memory."""
+    named = [n for n in call.op.signature.parameters if n.startswith("overwrite")]
+    given = [n for n in call.kwargs if n.startswith("overwrite")]
+    if any(call.kwargs[n] is not False for n in given) or any(call.get(n) not in (False, None) for n in named):
+        raise Unsupported("extern-unknown", f"{call.op.name} that overwrites its operand")
 
 
 def _again(call: Arguments, metas: list[ArrayMeta]) -> tuple[list[Draw], list[Any]]:

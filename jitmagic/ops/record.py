@@ -89,8 +89,8 @@ class Op:
     * ``meta``: the rule behind ``infer``;
     * ``writes``: positions of operands that are changed; ``out=`` counts without being listed;
     * ``effects``: must run, in order, even if nobody reads the result;
-    * ``raises``: whether the data can make it raise (an index out of range, a singular matrix); such an operation must
-      run before later writes are committed;
+    * ``raises``: whether the data can make it raise (an index out of range, a singular matrix), or a rule that tells it
+      from the arguments; such an operation must run before later writes are committed (see ``may_raise``);
     * ``probed``: the rule asked NumPy with small arrays only; executors compare the real result with it;
     * ``adapt``: gives the canonical arguments for ``call`` itself;
     * ``stands_for``: for given operands, a cheaper row and the positions of the operands it takes, or None;
@@ -108,7 +108,7 @@ class Op:
     signature: inspect.Signature = field(default_factory=inspect.Signature)
     writes: tuple[int, ...] = ()
     effects: bool = False
-    raises: bool = False
+    raises: bool | Callable[[Arguments], bool] = False
     probed: bool = False
     adapt: Adapter | None = None
     stands_for: Callable[[Arguments], tuple[Op, tuple[int, ...]] | None] | None = None
@@ -124,3 +124,7 @@ class Op:
     def infer(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], env: ShapeEnv) -> Inferred:
         """What ``call(*args, **kwargs)`` gives. Raises what NumPy raises for such arguments."""
         return self.meta(Arguments(self, args, kwargs, env))
+
+    def may_raise(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], env: ShapeEnv) -> bool:
+        """Whether some data make ``call(*args, **kwargs)`` raise although ``infer`` accepts it."""
+        return self.raises(Arguments(self, args, kwargs, env)) if callable(self.raises) else self.raises

@@ -13,6 +13,7 @@ from jitmagic.ops.elementwise import NOTHING, OPTIONS
 from jitmagic.ops.lowering import InnerLoop, Select
 from jitmagic.ops.probing import probe
 from jitmagic.ops.record import Arguments, Form, Inferred, Op, Sample
+from jitmagic.ops.refusals import unsupported
 from jitmagic.ops.registry import lookup, op
 from jitmagic.ops.samples import called, masks, reals
 from jitmagic.ops.spreading import clipped, spread
@@ -119,7 +120,16 @@ op(
     forms=(Form(np.around), Form("round")),
     samples=(called(), called(2), called(decimals=-1)),
 )
-for _name in ("nan_to_num", "angle", "sinc", "i0", "fix", "isposinf", "isneginf", "isreal", "iscomplex"):
+
+
+def _nan_to_num(call: Arguments) -> Inferred:
+    if call.get("copy") is not True:
+        unsupported(call, "copy=False, which writes into the operand")
+    return spread(Arguments(call.op, call.args[:1], call.kwargs, call.env))
+
+
+op("nan_to_num", np.nan_to_num, meta=_nan_to_num, samples=(called(), called(nan=1.0)))
+for _name in ("angle", "sinc", "i0", "fix", "isposinf", "isneginf", "isreal", "iscomplex"):
     op(_name, getattr(np, _name), meta=_round if _name == "angle" else spread, samples=reals())
 op("isclose", np.isclose, meta=spread, samples=reals(2))
 for _name in ("allclose", "array_equal", "array_equiv"):

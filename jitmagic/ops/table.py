@@ -20,7 +20,7 @@ def cells(row: Op) -> tuple[str, ...]:
     """What the table says of one operation."""
     written = ", ".join(f"`{_form(form.target)}`" for form in row.forms)
     warns = ", ".join(sorted(row.warns))
-    return (f"`{row.name}`", written, runs_as(row.lower), warns, "yes" if row.raises else "", row.note)
+    return (f"`{row.name}`", written, runs_as(row.lower), warns, _raises(row), row.note)
 
 
 def runs_as(lower: Lowering | None) -> str:
@@ -33,6 +33,10 @@ def runs_as(lower: Lowering | None) -> str:
     if isinstance(lower, Reduction | Scan):
         return f"{type(lower).__name__.lower()} {lower.kind}"
     return "NumPy's inner loop" if isinstance(lower, InnerLoop) else type(lower).__name__.lower()
+
+
+def _raises(row: Op) -> str:
+    return "for some arguments" if callable(row.raises) else "yes" if row.raises else ""
 
 
 def _form(target: object) -> str:
