@@ -19,7 +19,7 @@ from jitmagic.ops.describe import array_meta, describe, replace_leaves
 from jitmagic.ops.lowering import View
 from jitmagic.ops.orders import inner_first
 from jitmagic.ops.record import Arguments, Form, Inferred, Sample
-from jitmagic.ops.refusals import refuse, unsupported
+from jitmagic.ops.refusals import refuse, run_hollow, unsupported
 from jitmagic.ops.registry import op
 from jitmagic.ops.samples import called
 from jitmagic.ops.sizes import Shape, broadcast, same_size, slice_length
@@ -221,6 +221,7 @@ def _picked(x: ArrayMeta, items: list[Item], shape: Shape) -> ArrayMeta:
             return slice(None, None, step) if len(range(n)[index]) else slice(0, 0)
         return 0 if item.kind == "integer" else item.value
 
+    whole = any(item.kind == "rest" for item in items)
     items = _spread_out(items, x.ndim)
     base = surrogate(x, clip)
     at = np.cumsum([0, *(item.axes for item in items)])
@@ -230,6 +231,8 @@ def _picked(x: ArrayMeta, items: list[Item], shape: Shape) -> ArrayMeta:
         found = base[index]
     except IndexError:  # an empty axis is picked from by an empty index
         return ArrayMeta.dense(x.dtype, shape)
+    if found.ndim == 0 and whole:
+        return ArrayMeta(x.dtype)
     if found.ndim == 0:
         return ArrayMeta(found.dtype, scalar=not isinstance(found, np.ndarray))
     if 0 in hints and not any(found.strides):
@@ -245,14 +248,18 @@ def _setitem(call: Arguments) -> Inferred:
     if not isinstance(x, ArrayMeta) or x.scalar or not x.writeable:
         refuse(call)
     items = normalise(index, call)
-    shape, _ = indexed_shape(x, items, call)
+    shape, run_time = indexed_shape(x, items, call)
     meta = array_meta(value)
+    if meta.shape and len(items) == x.ndim and all(item.kind == "integer" for item in items):
+        run_hollow(call)  # one element takes no array, not even of one element
     if type(value) in (int, float, complex):
         np.empty(1, x.dtype)[0] = value
     try:
         fits = _fits(meta.shape, shape)
     except DataDependentSize:  # the run itself compares how many are picked with how many are given
         fits = True
+    if not fits and run_time:
+        unsupported(call, "a number of elements that only the data tell")
     if not fits:
         refuse(call)
     return Inferred(None)

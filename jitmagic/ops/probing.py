@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
@@ -218,16 +218,12 @@ class Reading:
         if isinstance(first, np.generic):
             return ArrayMeta(first.dtype, scalar=True)
         shape = tuple(self._dim(place, axis, [v.shape[axis] for v in values]) for axis in range(first.ndim))
-        return self._laid_out(first, shape)
-
-    def _laid_out(self, first: Any, shape: tuple[Dim, ...]) -> ArrayMeta:
         if 0 in first.shape and all(hint_of(n) == m for n, m in zip(shape, first.shape, strict=True)):
             return ArrayMeta(first.dtype, shape, first.strides, writeable=first.flags.writeable)
-        axes = inner_first(first.shape, first.strides)
-        if 0 not in first.shape and ArrayMeta.packed(first.dtype, first.shape, axes).strides != first.strides:
+        placed = placed_like([v for v in values if v.size] or values, shape)
+        if placed is None:
             raise Unsupported("extern-unknown", f"{self.call.op.name}, whose result is not dense")
-        meta = ArrayMeta.packed(first.dtype, shape, axes)
-        return ArrayMeta(meta.dtype, meta.shape, meta.strides, writeable=first.flags.writeable)
+        return replace(placed, writeable=first.flags.writeable)
 
     def _dim(self, place: int, axis: int, sizes: list[int]) -> Dim:
         if not self.counted(place, axis):
@@ -254,6 +250,31 @@ class Reading:
         for m in self.metas:
             if m.ndim > 1:
                 yield m.size, [prod(map(draw.size, m.shape)) for draw in self.draws]
+
+
+def placed_like(samples: list[Any], shape: tuple[Dim, ...]) -> ArrayMeta | None:
+    """An array of ``shape`` in the memory order of the samples; None if that is not clear.
+
+    A fixed gap between elements is kept, and so is the stride of an axis of size 1 if all samples agree on it.
+    """
+    first = samples[0]
+    axes = inner_first(first.shape, first.strides)
+    live = [abs(s) for s, n in zip(first.strides, first.shape, strict=True) if n > 1]
+    gap = max(min(live, default=0) // max(first.itemsize, 1), 1)
+    fitted = _with_gap(first.dtype, first.shape, axes, gap)
+    if any(n > 1 and s != f for n, s, f in zip(first.shape, first.strides, fitted, strict=True)):
+        return None
+    strides = list(_with_gap(first.dtype, shape, axes, gap))
+    for axis, n in enumerate(first.shape):
+        if n == 1 and first.strides[axis] != fitted[axis]:
+            if any(v.strides[axis] != first.strides[axis] for v in samples):
+                return None
+            strides[axis] = first.strides[axis]
+    return ArrayMeta(first.dtype, shape, tuple(strides))
+
+
+def _with_gap(dtype: Any, shape: tuple[Dim, ...], axes: tuple[int, ...], gap: int) -> tuple[int, ...]:
+    return tuple(gap * s for s in ArrayMeta.packed(dtype, shape, axes).strides)
 
 
 def _position(args: tuple[Any, ...], meta: ArrayMeta) -> int:

@@ -52,7 +52,7 @@ def _steps(meta: ArrayMeta, shape: tuple[int, ...]) -> tuple[int, ...]:
 def _empty_like_layout(meta: ArrayMeta, shape: tuple[int, ...]) -> Any:
     """Same order of axes, signs, broadcast axes and contiguity; gaps become gaps of one element."""
     hints = meta.hint_shape
-    live = [a for a in range(len(shape)) if meta.strides[a] != 0 or hints[a] == 1]
+    live = [a for a in range(len(shape)) if meta.strides[a] != 0]
     order = sorted(live, key=lambda a: (abs(meta.strides[a]), hints[a] != 1, -a))
     dense = ArrayMeta.packed(meta.dtype, hints, tuple(order)).strides
     gap = 1 if all(abs(meta.strides[a]) == dense[a] for a in live if hints[a] > 1) else 2

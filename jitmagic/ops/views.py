@@ -123,9 +123,7 @@ def _ravel(call: Arguments) -> Inferred:
         return Inferred(ArrayMeta.dense(x.dtype, shape))
     if _ravels_in_place(x, order):
         step = x.dtype.itemsize
-        same = x.ndim == 1 and "C" in x.contiguous
-        strides = x.strides if same else (step,)
-        return Inferred(ArrayMeta(x.dtype, shape, strides, writeable=x.writeable), view_of=0)
+        return Inferred(ArrayMeta(x.dtype, shape, (step,), writeable=x.writeable), view_of=0)
     return Inferred(ArrayMeta.dense(x.dtype, shape))
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jitmagic.graph.shapes import ShapeEnv
 from jitmagic.ops import Op, all_ops
-from tests.ops.symbolic import symbolic_disagreement
-from tests.ops.variations import disagreement, variations
+from tests.ops.symbolic import symbolic_disagreement, with_symbols
+from tests.ops.variations import copied, described, disagreement, outcome, variations
 
 ROWS = [row for row in all_ops() if row.samples]
 
@@ -35,3 +36,20 @@ def test_symbolic_sizes_hold_for_other_sizes(row: Op) -> None:
     """Sizes inferred with symbols are right for every other size that the recorded relations allow."""
     wrong = [found for args, kwargs in arguments(row) if (found := symbolic_disagreement(row, args, kwargs))]
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_samples_are_no_graph_breaks(row: Op) -> None:
+    """Each sample is inferred, with known sizes and with symbols, unless NumPy refuses it."""
+    for args, kwargs in arguments(row):
+        assert refusal(row, args, kwargs, symbols=False) is None
+        assert refusal(row, args, kwargs, symbols=True) is None
+
+
+def refusal(row: Op, args: tuple[Any, ...], kwargs: dict[str, Any], *, symbols: bool) -> Exception | None:
+    """What ``infer`` raises, if NumPy raises nothing like it."""
+    env = ShapeEnv()
+    metas, options = with_symbols((args, kwargs), env)[0] if symbols else described((args, kwargs))
+    _, error = outcome(lambda: row.infer(metas, options, env))
+    _, real = outcome(lambda: row.call(*copied(args), **kwargs))
+    return None if type(error) is type(real) else error
