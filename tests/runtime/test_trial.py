@@ -1,0 +1,136 @@
+"""Never slower: the first calls of an entry are timed in turns with plain calls, and the slower one goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from jitmagic import configure
+from jitmagic.events import DemotionEvent, recording
+from jitmagic.runtime import measuring
+from jitmagic.runtime.function import compile_callable
+from jitmagic.runtime.lowering import Lowered, lower
+from jitmagic.runtime.serving import Server
+from jitmagic.runtime.trial import Trial
+from jitmagic.tracer.capture import Options
+from tests.runtime.captures import EAGER, Tracer
+
+X = np.arange(4.0)
+
+
+def play(compiled_ns: list[int], plain_ns: list[int]) -> tuple[str, str]:
+    """The order of the calls (c and p), and the verdict."""
+    trial, order = Trial(), ""
+    times = {"c": iter(compiled_ns), "p": iter(plain_ns)}
+    while not trial.verdict and len(order) < 20:
+        kind = "p" if trial.wants_plain else "c"
+        order += kind
+        (trial.add_plain if kind == "p" else trial.add_compiled)(next(times[kind]))
+    return order, trial.verdict
+
+
+@pytest.mark.parametrize(
+    ("compiled_ns", "plain_ns", "expected"),
+    [
+        ([10**9, 1000], [5000], ("ccp", "keep")),
+        ([10**9, 1000, 1000, 1000], [1900, 1900, 1900], ("ccpcpcp", "keep")),
+        ([10**9, 5000, 5000, 5000], [1000, 1000, 1000], ("ccpcpcp", "demote")),
+        ([10**9, 5000, 1000, 5000], [1100, 9000, 9000], ("ccpcpcp", "keep")),
+        ([10**9, 1020, 1020, 1020], [1000, 1000, 1000], ("ccpcpcp", "keep")),
+        ([10**9, 240, 240, 240], [100, 100, 100], ("ccpcpcp", "keep")),
+    ],
+    ids=["clearly faster", "a little faster", "slower", "one slow call does not count", "within 3 %", "within 150 ns"],
+)
+def test_calls_and_verdict(compiled_ns: list[int], plain_ns: list[int], expected: tuple[str, str]) -> None:
+    assert play(compiled_ns, plain_ns) == expected
+
+
+class Clock:
+    """Time that passes only where a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def perf_counter_ns(self) -> int:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+    made = Clock()
+    monkeypatch.setattr(measuring, "time", made)
+    yield made
+
+
+def timed_function(clock: Clock, compiled_ns: int, plain_ns: int):
+    """A function whose plain and compiled calls take these times, and the list of who served."""
+    served: list[str] = []
+
+    def f(x):
+        clock.now += plain_ns
+        served.append("plain")
+        return x * 1.0
+
+    def slow_lower(graph, examples, options):
+        def run(arguments):
+            clock.now += compiled_ns
+            served.append("compiled")
+            return list(arguments)
+
+        return Lowered(run)
+
+    return compile_callable(f, Options(backend="numba"), Server(Tracer(), slow_lower)), served
+
+
+def test_a_winner_is_probed_once_and_stays(clock: Clock) -> None:
+    f, served = timed_function(clock, 1000, 9000)
+    for _ in range(6):
+        assert f(X).tolist() == X.tolist()
+    assert served == ["compiled", "compiled", "plain", "compiled", "compiled", "compiled"]
+    assert f.jit.hits == 5
+
+
+def test_a_loser_is_demoted_and_told_with_both_times(clock: Clock) -> None:
+    f, served = timed_function(clock, 9000, 1000)
+    with recording() as events:
+        for _ in range(12):
+            assert f(X).tolist() == X.tolist()
+    [event] = [e for e in events if isinstance(e, DemotionEvent)]
+    assert (event.compiled_ns, event.plain_ns) == (9000, 1000)
+    assert served[7:] == ["plain"] * 5
+    assert len(served) == 12
+
+
+def test_a_demoted_function_looks_at_its_guards_again_now_and_then(clock: Clock) -> None:
+    f, served = timed_function(clock, 9000, 1000)
+    for _ in range(20):
+        f(X)
+    for _ in range(70):
+        assert f(X[:2]).tolist() == X[:2].tolist()
+    assert f.jit.entries == 2
+    assert len(served) == 90
+
+
+def test_a_call_is_never_made_twice(clock: Clock) -> None:
+    for times in ((9000, 1000), (1000, 9000), (1000, 1100)):
+        f, served = timed_function(clock, *times)
+        for n in range(1, 15):
+            f(X)
+            assert len(served) == n
+
+
+def test_backends_that_are_asked_for_are_not_measured() -> None:
+    tracer = Tracer()
+    f = compile_callable(lambda x, y: x * y, EAGER, Server(tracer, lower))
+    f(X, X)
+    assert f.jit.frame.entries[0].trial is None
+
+
+def test_measuring_can_be_switched_off(clock: Clock) -> None:
+    with configure(demote=False):
+        f, served = timed_function(clock, 9000, 1000)
+        for _ in range(9):
+            f(X)
+    assert served == ["compiled"] * 9
