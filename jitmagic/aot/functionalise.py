@@ -112,7 +112,7 @@ class PureBuilder:
     def _advance(self, target: Node, value: Node) -> None:
         storage = self.aliases.storage(target)
         if storage.kind == "constant":
-            raise Unsupported("written-constant", f"an array held by the code itself ({storage!r})", target.span)
+            raise Unsupported("store", "writing into an array held by the code itself", target.span)
         self.current[storage] = value
         self.version[storage] += 1
 

@@ -82,7 +82,7 @@ def _alias_guard(graph: Graph, aliases: Aliases, example_inputs: Sequence[Any]) 
     inputs = graph.inputs
     written = [inputs.index(s) for s in aliases.written_storages(graph) if s.kind == "input"]
     constants = [n.value for n in graph.nodes if n.kind == "constant" and isinstance(n.value, np.ndarray)]
-    return analyse_overlap(example_inputs, written, constants)
+    return analyse_overlap(example_inputs, written, constants, [p.source for p in graph.placeholders])
 
 
 def _env(graph: Graph) -> ShapeEnv:

@@ -92,25 +92,29 @@ class AliasGuard:
         return bool(self.disjoint or self.fixed or self.simple or self.groups)
 
 
-def analyse_overlap(arguments: Sequence[Any], written: Iterable[int], constants: Sequence[Array] = ()) -> AliasGuard:
+def analyse_overlap(
+    arguments: Sequence[Any], written: Iterable[int], constants: Sequence[Array] = (), names: Sequence[str] = ()
+) -> AliasGuard:
     """The relations among ``arguments`` when those at the positions ``written`` are changed.
 
-    Raises Unsupported("aliased-inputs") if they overlap in a way that one base cannot express.
+    ``names`` are those of the arguments, for messages. Raises Unsupported("aliased-inputs") if they overlap in a
+    way that one base cannot express.
     """
     changed = sorted(set(written))
+    names = names or [f"argument {i}" for i in range(len(arguments))]
     arrays = [i for i, a in enumerate(arguments) if isinstance(a, np.ndarray)]
     pairs = sorted({(min(i, j), max(i, j)) for i in changed for j in arrays if i != j})
     touching = [(i, j) for i, j in pairs if overlaps(arguments[i], arguments[j])]
     for i in changed:
         if not is_simple(arguments[i]):
-            raise Unsupported("aliased-inputs", f"argument {i} is written and overlaps itself")
+            raise Unsupported("aliased-inputs", f"the elements of {names[i]}")
         if any(overlaps(arguments[i], c) for c in constants):
-            raise Unsupported("aliased-inputs", f"argument {i} is written and shares memory with a constant")
+            raise Unsupported("aliased-inputs", f"{names[i]} and an array held by the code")
     return AliasGuard(
         tuple(pair for pair in pairs if pair not in touching),
         tuple((i, c) for i in changed for c in constants),
         tuple(changed),
-        tuple(_group(arguments, members) for members in _components(touching)),
+        tuple(_group(arguments, members, names) for members in _components(touching)),
     )
 
 
@@ -145,16 +149,16 @@ def _components(pairs: Sequence[tuple[int, int]]) -> list[list[int]]:
     return sorted(sorted(g) for g in groups)
 
 
-def _group(arguments: Sequence[Any], members: list[int]) -> AliasGroup:
+def _group(arguments: Sequence[Any], members: list[int], names: Sequence[str]) -> AliasGroup:
     arrays = [arguments[i] for i in members]
     dtype = arrays[0].dtype
     if any(a.dtype != dtype for a in arrays) or dtype.hasobject:
-        raise Unsupported("aliased-inputs", f"arguments {_list(members)} share memory but differ in dtype")
+        raise Unsupported("aliased-inputs", f"{_list(members, names)}, which differ in dtype,")
     low = min(int(byte_bounds(a)[0]) for a in arrays)
     high = max(int(byte_bounds(a)[1]) for a in arrays)
     numbers = [_address(a) - low for a in arrays] + [s for a in arrays for s in a.strides]
     if any(number % dtype.itemsize for number in numbers):
-        raise Unsupported("aliased-inputs", f"arguments {_list(members)} share parts of elements")
+        raise Unsupported("aliased-inputs", f"{_list(members, names)}, whose elements start at different bytes,")
     windows = tuple(
         Window(i, (_address(a) - low) // a.itemsize, a.shape, tuple(s // a.itemsize for s in a.strides))
         for i, a in zip(members, arrays, strict=True)
@@ -170,5 +174,5 @@ def _address(array: Array) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def _list(members: Sequence[int]) -> str:
-    return " and ".join(map(str, members))
+def _list(members: Sequence[int], names: Sequence[str]) -> str:
+    return " and ".join(names[i] for i in members)

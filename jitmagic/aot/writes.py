@@ -98,14 +98,14 @@ def _write_out(builder: PureBuilder, node: Node) -> None:
 def _check_outs(builder: PureBuilder, node: Node, outs: tuple[Any, ...]) -> None:
     """Refuse what only NumPy's own order of reading and writing could tell."""
     if not all(isinstance(o, Node) for o in outs):
-        raise Unsupported("partial-out", f"{_row(node).name} with only some of its outputs given", node.span)
+        raise Unsupported("extern-unknown", f"{_row(node).name} with only some of its outputs given", node.span)
     storages = [builder.aliases.storage(o) for o in outs]
     if len(set(storages)) < len(storages):
-        raise Unsupported("overlapping-out", f"{_row(node).name} with outputs in one array", node.span)
+        raise Unsupported("extern-unknown", f"{_row(node).name} with outputs in one array", node.span)
     if not _reads_before_it_writes(_row(node)):
         kept = nodes_in((node.args, {k: v for k, v in node.kwargs.items() if k != "out"}))
         if any(builder.aliases.storage(o) in storages for o in kept if is_array(o)):
-            raise Unsupported("overlapping-out", f"{_row(node).name} with an operand in its output", node.span)
+            raise Unsupported("extern-unknown", f"{_row(node).name} with an operand in its output", node.span)
 
 
 def _reads_before_it_writes(row: Op) -> bool:

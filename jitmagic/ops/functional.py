@@ -91,18 +91,20 @@ def _same_layout(a: Array, b: Array) -> bool:
 
 
 def _empty_with_gaps(like: Array) -> Array:
-    """An array whose axes lie in memory as those of ``like``, with smaller gaps where those were large."""
+    """An array whose axes lie in memory as those of ``like``, with gaps in the same places but smaller."""
     strides = list(like.strides)
-    dense = like.itemsize  # the stride that leaves no gap after the axes so far
+    reach = dense = like.itemsize  # the strides, there and here, that leave no gap after the axes so far
     for axis in sorted(range(like.ndim), key=lambda axis: (abs(like.strides[axis]), -axis)):
-        if like.shape[axis] == 1:
+        actual, n = abs(like.strides[axis]), like.shape[axis]
+        if n == 1:
             strides[axis] = dense
             continue
-        actual = abs(like.strides[axis])
-        gap = (actual - dense) % ALIGNMENT or ALIGNMENT
-        step = actual if actual <= dense + gap else dense + gap
+        gap = actual - reach
+        if gap < 0:  # the axes interlock, or elements share memory
+            return _allocate(like.dtype, like.shape, like.strides)
+        step = dense + min(gap, gap % ALIGNMENT or ALIGNMENT)
         strides[axis] = -step if like.strides[axis] < 0 else step
-        dense = max(dense, step * like.shape[axis])
+        reach, dense = actual * n, step * n
     return _allocate(like.dtype, like.shape, tuple(strides))
 
 

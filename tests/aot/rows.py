@@ -89,7 +89,6 @@ ROWS = {
         row("multiply", np.multiply, lower=Pointwise("a * b")),
         row("exp", np.exp),
         row("sum", np.sum),
-        row("cumsum", np.cumsum, lower=Scan("sum")),
         row("copyto", np.copyto, writes=(0,)),
         row("transpose", np.transpose, lower=View()),
         row("reshape", np.reshape, lower=View()),
@@ -111,6 +110,8 @@ class METHODS:
     fill = Op("fill", np.ndarray.fill, ask_numpy, writes=(0,))
     sort = Op("sort_in_place", np.ndarray.sort, ask_numpy, writes=(0,))
     view = Op("view_as", np.ndarray.view, ask_numpy, lower=View())
+    take = Op("take_", np.take, ask_numpy)
     divmod = Op("divmod_", np.divmod, ask_numpy)
+    cumsum = Op("cumsum_", np.cumsum, ask_numpy, lower=Scan("sum"))
     less = Op("less_", np.less, ask_numpy, lower=Pointwise("a < b"))
     copy = Op("copy_", np.ndarray.copy, ask_numpy)

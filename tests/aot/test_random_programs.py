@@ -15,41 +15,40 @@ from jitmagic.graph import interpret
 from tests.aot.programs import Program, program
 from tests.aot.recorder import assert_same, facts
 
-seen: Counter[str] = Counter()
+
+@pytest.mark.parametrize("keep_writes", [False, True])
+def test_compiled_and_plain_agree(keep_writes: bool) -> None:
+    """Outcomes are counted: running everything plainly must not pass."""
+    seen: Counter[str] = Counter()
+
+    @settings(max_examples=120)
+    @given(program())
+    def compare(drawn: Program) -> None:
+        outcome = check(drawn, keep_input_mutations=keep_writes)
+        seen[outcome] += 1
+        event(outcome)
+
+    compare()
+    assert seen["compiled"] > 0.75 * seen.total(), seen
 
 
-@settings(max_examples=300)
-@given(program())
-def test_compiled_and_plain_agree(drawn: Program) -> None:
-    check(drawn)
-
-
-@settings(max_examples=100)
-@given(program())
-def test_they_agree_with_writes_kept_in_the_graph(drawn: Program) -> None:
-    check(drawn, keep_input_mutations=True)
-
-
-def check(drawn: Program, **options: Any) -> None:
-    """Refusals are counted by their code: running everything plainly must not pass."""
+def check(drawn: Program, **options: Any) -> str:
+    """What became of the program, in a word."""
     try:
         if error := plain_error(drawn):
-            outcome = "fails as the plain run does"
             assert_fails_unchanged(drawn, error, **options)
-        else:
-            outcome = "compiled"
-            assert_same(drawn.graph, drawn.arguments, aot_eager, **options)
+            return "fails as the plain run does"
+        assert_same(drawn.graph, drawn.arguments, aot_eager, **options)
     except Unsupported as refusal:
-        outcome = refusal.code
-    seen[outcome] += 1
-    event(outcome)
+        return refusal.code
+    return "compiled"
 
 
 def plain_error(drawn: Program) -> type[Exception] | None:
     try:
         with np.errstate(all="ignore"):
             interpret(drawn.graph, drawn.arguments())
-    except (ValueError, TypeError, IndexError) as error:
+    except (ValueError, TypeError, IndexError, Warning) as error:
         return type(error)
     return None
 
@@ -61,7 +60,3 @@ def assert_fails_unchanged(drawn: Program, error: type[Exception], **options: An
     with np.errstate(all="ignore"), pytest.raises(error):
         compiled.run(list(arguments))
     assert list(map(facts, arguments)) == list(map(facts, drawn.arguments()))
-
-
-def test_most_programs_were_compiled() -> None:
-    assert seen["compiled"] >= 4 * (seen.total() - seen["compiled"]), seen
