@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 import weakref
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
-from numpy._core import umath
 
 from jitmagic.errors import Span
 from jitmagic.graph.meta import layout_key
+from jitmagic.tracer.guards.errstate import errstate
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.source import CellObjectSource, CellSource, ClosureSource, Source
 
@@ -37,34 +36,11 @@ def _layout(array: np.ndarray[Any, Any]) -> tuple[int, ...]:
     return layout_key(array.shape, array.strides)
 
 
-# NumPy 2.1 to 2.5 keep it in a context variable that holds an unchangeable object, None for the default state;
-# another NumPy, without the variable, is asked each time.
-_error_handling: ContextVar[Any] | None = getattr(umath, "_extobj_contextvar", None)
-_last_errstate: tuple[Any, tuple[Any, ...]] | None = None
-
-
-def _errstate() -> tuple[Any, ...]:
-    """NumPy's handling of floating-point errors; the last answer is kept, since asking takes a microsecond."""
-    global _last_errstate
-    if _error_handling is None:
-        return _asked_errstate()
-    present, last = _error_handling.get(None), _last_errstate
-    if last is not None and last[0] is present:
-        return last[1]
-    state = _asked_errstate()
-    _last_errstate = (present, state)
-    return state
-
-
-def _asked_errstate() -> tuple[Any, ...]:
-    return (*sorted(np.geterr().items()), np.geterrcall() is None)
-
-
 NAMES: dict[str, Any] = {
     "ndarray": np.ndarray,
     "copysign": math.copysign,
     "layout": _layout,
-    "errstate": _errstate,
+    "errstate": errstate,
 }
 
 
@@ -287,7 +263,7 @@ def no_alias_guard(sources: tuple[Source, ...]) -> Guard:
 
 def errstate_guard(source: Source) -> Guard:
     """NumPy's handling of floating-point errors is as it was (G05)."""
-    state = _errstate()
+    state = errstate()
     return Guard(
         "ERRSTATE",
         source,
