@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.ops.folding import fold
 from jitmagic.ops.lowering import Reduction
 from jitmagic.ops.probing import probe
 from jitmagic.ops.record import Form, Sample
@@ -65,11 +66,13 @@ FOLDS: tuple[
     ("nanquantile", (), (), None, ALL, (called(0.3), called((0.25, 0.75), axis=0))),
 )
 
+FAST = frozenset({"sum", "prod", "max", "min", "any", "all", "mean", "std", "var", "argmax", "argmin", "ptp", "nansum"})
+
 for _name, _functions, _methods, _lower, _warns, _samples in FOLDS:
     op(
         _name,
         getattr(np, _name),
-        meta=probe,
+        meta=fold if _name in FAST else probe,
         forms=(*(Form(getattr(np, f)) for f in _functions), *(Form(m) for m in _methods)),
         lower=_lower,
         warns=_warns,

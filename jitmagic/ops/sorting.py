@@ -6,6 +6,7 @@ import numpy as np
 
 from jitmagic.graph.meta import ArrayMeta
 from jitmagic.ops.describe import array_meta
+from jitmagic.ops.folding import along
 from jitmagic.ops.probing import counted, probe
 from jitmagic.ops.record import Arguments, Form, Inferred, Sample
 from jitmagic.ops.refusals import is_small, run_hollow
@@ -41,8 +42,8 @@ def _compressed(call: Arguments) -> Inferred:
     return probe(call, counted=lambda place, i: i == (0 if axis is None else axis % max(ndim, 1)))
 
 
-op("sort", np.sort, meta=probe, samples=(called(), called(axis=0), called(axis=None)))
-op("argsort", np.argsort, meta=probe, forms=(Form("argsort"),), samples=(called(), called(axis=0), called(axis=None)))
+op("sort", np.sort, meta=along, samples=(called(), called(axis=0), called(axis=None)))
+op("argsort", np.argsort, meta=along, forms=(Form("argsort"),), samples=(called(), called(axis=0), called(axis=None)))
 op("partition", np.partition, meta=_partitioned, raises=True, samples=(called(1), called(2, axis=0)))
 op("argpartition", np.argpartition, meta=_partitioned, forms=(Form("argpartition"),), raises=True, samples=(called(1),))
 op(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.ops.describe import array_meta
+from jitmagic.ops.folding import along
 from jitmagic.ops.lowering import Scan
 from jitmagic.ops.probing import probe
 from jitmagic.ops.record import Arguments, Form, Inferred
@@ -29,7 +30,7 @@ for _name, _lower, _forms in (
     op(
         _name,
         getattr(np, _name),
-        meta=probe,
+        meta=along,
         lower=_lower,
         forms=_forms,
         warns=ALL,
