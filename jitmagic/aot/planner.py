@@ -59,7 +59,7 @@ class Planner:
         copy_backs: list[CopyBack] = []
         kept: list[Node] = []
         for node in self.aliases.written_storages(self.captured):
-            if node.kind != "input":
+            if node.kind != "input" or not self.builder.version[self.builder.aliases.storage(node)]:
                 continue
             if keep_writes and node not in self.builder.aliases.parents:
                 kept.append(node)

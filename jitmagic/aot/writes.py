@@ -17,6 +17,7 @@ from jitmagic.aot.functionalise import PureBuilder, WriteRule, array_meta, same_
 from jitmagic.errors import Unsupported
 from jitmagic.graph import ArrayMeta, Node, PyMeta, map_nodes
 from jitmagic.graph.node import nodes_in
+from jitmagic.graph.passes.keys import structural_key
 from jitmagic.graph.shapes import SymInt
 from jitmagic.ops.functional import ViewStep, pure_form
 from jitmagic.ops.lowering import Pointwise, Select
@@ -41,6 +42,8 @@ def _row(node: Node) -> Op:
 def _write_item(builder: PureBuilder, node: Node) -> None:
     """``target[index] = value``; a basic index becomes one more view on the path, never a scalar."""
     target, index, value = node.args
+    if _is_own_part(builder, target, index, value):
+        return
     index, value = builder.operands(index), builder.operands(value)
     parts = index if isinstance(index, tuple) else (index,)
     if not all(map(_is_basic, parts)) or (all(map(_is_integer, parts)) and not _is_one_element(value)):
@@ -49,6 +52,17 @@ def _write_item(builder: PureBuilder, node: Node) -> None:
     if all(p is not Ellipsis for p in parts):
         parts = (*parts, Ellipsis)
     builder.write(node, target, value, (ViewStep(by_name("getitem"), (parts,)),))
+
+
+def _is_own_part(builder: PureBuilder, target: Node, index: Any, value: Any) -> bool:
+    """True for ``x[i] = x[i]`` with a view on the right: the second half of ``x[i] += y``, which changes nothing."""
+    aliases = builder.aliases
+    if not isinstance(value, Node) or not aliases.is_view(value):
+        return False
+    view = aliases.canonical(value)
+    step = aliases.steps[view]
+    same_part = structural_key((step.op, step.args)) == structural_key((by_name("getitem"), (index,)))
+    return same_part and aliases.parents[view] is aliases.canonical(target)
 
 
 def _is_basic(part: Any) -> bool:

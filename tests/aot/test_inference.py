@@ -58,9 +58,25 @@ def test_overlapping_views_of_one_array_follow_numpys_overlap_rule() -> None:
     r.call("add", target, r.call("getitem", x, slice(None, -1)), out=target)
     r.call("setitem", x, slice(1, None), target)
     compiled = assert_same(r.output(x), lambda: [fresh(5)])
+    assert [n.op.name for n in compiled.pure_graph.calls() if n.op] == ["getitem", "getitem", "add", "update"]
     values = fresh(5)
     compiled.run([values])
     assert values.tolist() == [0, 1, 3, 5, 7]
+
+
+def test_a_part_assigned_to_another_part_is_written() -> None:
+    """Only ``x[i] = x[i]`` changes nothing."""
+    r, (x,) = record(fresh(6))
+    r.call("setitem", x, slice(0, 3), r.call("getitem", x, slice(3, None)))
+    r.call("setitem", r.call("getitem", x, slice(1, 4)), slice(0, 2), r.call("getitem", x, slice(0, 2)))
+    assert_same(r.output(), lambda: [fresh(6)])
+
+
+def test_a_part_assigned_to_itself_changes_nothing() -> None:
+    r, (x,) = record(fresh(6))
+    r.call("setitem", x, slice(0, 3), r.call("getitem", x, slice(0, 3)))
+    compiled = assert_same(r.output(), lambda: [fresh(6)])
+    assert compiled.pure_graph.outputs == []
 
 
 def test_reversal_in_place_reads_before_it_writes() -> None:

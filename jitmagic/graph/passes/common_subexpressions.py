@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 from jitmagic.graph.graph import Graph
 from jitmagic.graph.node import Node
+from jitmagic.graph.passes.keys import structural_key
 from jitmagic.graph.passes.rewrite import Copier
-from jitmagic.graph.shapes import SymInt
 
 __all__ = ["CommonSubexpressions"]
 
@@ -48,22 +47,7 @@ class CommonSubexpressions:
 def _key(node: Node, copier: Copier) -> Hashable:
     """Equal for nodes that compute the same; a node that is not to be compared is its own key."""
     if node.kind == "call" and node.is_pure:
-        return _frozen((node.op, copier.operands(node.args), copier.operands(node.kwargs)))
+        return structural_key((node.op, copier.operands(node.args), copier.operands(node.kwargs)))
     if node.kind == "item":
         return "item", copier.copies[node.args[0]], node.index
     return node
-
-
-def _frozen(value: Any) -> Hashable:
-    """A key that tells 1 from 1.0 and True, 0.0 from -0.0, and other objects by identity."""
-    if isinstance(value, tuple | list):
-        return type(value), *map(_frozen, value)
-    if isinstance(value, dict):
-        return dict, *value, *map(_frozen, value.values())
-    if isinstance(value, slice):
-        return _frozen((slice, value.start, value.stop, value.step))
-    if isinstance(value, SymInt):
-        return "size", value.key
-    if isinstance(value, bool | int | str | float | complex):
-        return type(value), repr(value)
-    return "object", id(value)
