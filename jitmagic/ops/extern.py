@@ -18,7 +18,7 @@ from jitmagic.ops.registry import lookup, own_signature
 from jitmagic.ops.ufuncs import ufunc_arguments, ufunc_rule
 from jitmagic.ops.writing import written
 
-__all__ = ["DENIED", "extern"]
+__all__ = ["DENIED", "extern", "opaque"]
 
 ALL = frozenset({"divide", "over", "under", "invalid"})
 PURE_MODULES = (
@@ -74,6 +74,11 @@ def extern(function: Any) -> Op:
     if known is None:
         known = _made[function] = _row(function)
     return known
+
+
+def opaque(function: Any) -> Op:
+    """The row of a function that the user allows in graphs (``jm.allow_in_graph``): it is never looked into."""
+    return Op(_name_of(function), function, _extern_rule, raises=True, probed=True, warns=ALL)
 
 
 def _row(function: Any) -> Op:

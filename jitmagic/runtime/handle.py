@@ -35,6 +35,10 @@ class Handle:
         self.token = token
         self._target = target or frame
 
+    def serves(self, function: FunctionType) -> bool:
+        """Whether calls of ``function`` come here; wrappers may have been given its attributes."""
+        return frame_of(function) is self.frame
+
     # -- counts
     @property
     def plain(self) -> FunctionType:

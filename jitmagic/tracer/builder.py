@@ -61,9 +61,13 @@ INT64 = (-(2**63), 2**63 - 1)
 
 
 def plain_function(value: Any) -> FunctionType | None:
-    """The user's function behind a compiled one; None for anything else."""
+    """The user's function behind a compiled one; None for anything else.
+
+    A wrapper made with ``functools.wraps`` has the handle of what it wraps among its attributes: it is not meant.
+    """
     handle = value.__dict__.get("jit") if type(value) is FunctionType else None
-    plain = getattr(handle, "plain", None)
+    serves = getattr(handle, "serves", None)
+    plain = getattr(handle, "plain", None) if serves is not None and serves(value) else None
     return plain if type(plain) is FunctionType else None
 
 
@@ -360,6 +364,8 @@ class Builder:
         """A Python function: its code and globals are guarded, defaults and cells when they are read."""
         plain = plain_function(value)
         if plain is not None:
+            for each in guard.function_guards(source, value):  # its code is the way to the handle
+                self.output.guards.add(each)
             handle = DictSource(source, "jit")
             return self.function(plain, AttributeSource(handle, "plain"))
         if _is_numpy(value):

@@ -1,6 +1,6 @@
 """What the user says about single functions: leave it plain, take it as one opaque operation, break here.
 
-The tracer recognises ``graph_break`` by identity, and asks ``is_disabled`` and ``is_opaque`` about every callee.
+The tracer asks ``is_disabled`` and ``is_opaque`` about every callee.
 """
 
 from __future__ import annotations
@@ -23,13 +23,11 @@ def disable(function: Any) -> Any:
 
 
 def allow_in_graph(function: Any) -> Any:
-    """Make ``function`` one node of the graph: it gets arrays, gives arrays, and has no effects."""
+    """Make ``function`` one node of the graph: it gets arrays, gives new arrays, and has no effects.
+
+    It is run on small made-up arrays once for each form, to see what its results look like."""
     _note(_opaque, function)
     return function
-
-
-def graph_break() -> None:
-    """Break the graph here; in plain Python it does nothing."""
 
 
 def is_disabled(function: Any) -> bool:
@@ -48,3 +46,8 @@ def _note(table: dict[int, weakref.ref[Any]], function: Any) -> None:
 def _has(table: dict[int, weakref.ref[Any]], function: Any) -> bool:
     found = table.get(id(function))
     return found is not None and found() is function
+
+
+@disable
+def graph_break() -> None:
+    """Break the graph here; in plain Python it does nothing."""

@@ -17,6 +17,8 @@ from jitmagic.graph.meta import ArrayMeta, Meta
 from jitmagic.graph.node import Node, map_nodes
 from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.ops import Form, Op, lookup_method
+from jitmagic.ops.extern import opaque
+from jitmagic.tracer.directives import graph_break, is_disabled, is_opaque
 from jitmagic.tracer.frame import Frame, frame_of
 from jitmagic.tracer.operands import operand, wrap_inferred
 from jitmagic.tracer.output import OutputGraph, Policy
@@ -315,6 +317,10 @@ class Evaluator:
     ) -> VariableTracker:
         """Evaluate the body of a callee in place of the call."""
         plain = function.function
+        if is_opaque(plain):
+            return self.call_op(opaque(plain), args, kwargs)
+        if is_disabled(plain):
+            raise Unsupported("user-break" if plain is graph_break else "disabled", plain.__qualname__)
         self._check_inlinable(plain.__qualname__)
         frame = frame_of(plain)
         if frame.is_generator:

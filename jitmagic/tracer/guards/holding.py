@@ -72,4 +72,6 @@ def _identity(constant: Any) -> tuple[Any, ...]:
     """Equal for constants that make the same test: by value for plain ones, else by identity."""
     if type(constant) in _BY_VALUE:
         return (type(constant), repr(constant))
+    if type(constant) is tuple:
+        return tuple(map(_identity, constant))
     return (id(constant),)
