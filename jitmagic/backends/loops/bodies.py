@@ -1,0 +1,178 @@
+"""Takes the nodes that share a loop, gives its kernel: operands, accesses and the body in program order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from jitmagic.backends.loops.ir import (
+    Access,
+    Apply,
+    Cast,
+    Index,
+    Kernel,
+    Literal,
+    Load,
+    Operand,
+    Scalar,
+    Store,
+    Strided,
+    Value,
+)
+from jitmagic.backends.loops.operands import dense_axes, is_scalar, place, scalar_letter
+from jitmagic.backends.loops.recipes import Recipe
+from jitmagic.backends.native.abi import FloatFlag
+from jitmagic.graph import ArrayMeta, Node, PyMeta
+
+__all__ = ["Built", "build_pointwise"]
+
+WORDS = {"i": np.dtype(np.int64), "u": np.dtype(np.uint64), "d": np.dtype(np.float64)}
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A kernel and the nodes behind its operands: inputs by operand name, outputs in the order of ``outputs``."""
+
+    kernel: Kernel
+    inputs: dict[str, Node]
+    outputs: dict[str, Node]
+
+
+@dataclass(slots=True)
+class Builder:
+    """The state of building one kernel."""
+
+    kernel: Kernel
+    recipes: dict[Node, Recipe]
+    computed: dict[Node, Value] = field(default_factory=dict)
+    names: dict[Node, str] = field(default_factory=dict)
+    known: dict[Any, Value] = field(default_factory=dict)
+    dense: dict[Node, tuple[int, ...] | None] = field(default_factory=dict)
+
+    def value(self, dtype: np.dtype[Any]) -> Value:
+        made = sum(hasattr(s, "out") for s in self.kernel.body)
+        return Value(f"v{made}", dtype)
+
+    def add(self, node: Node) -> Value:
+        """Compute the element of a node of the group."""
+        recipe = self.recipes[node]
+        kernel = self.kernel
+        kernel.flags |= recipe.flags
+        kernel.always |= recipe.always
+        pairs = zip(recipe.arguments, recipe.dtypes, strict=True)
+        arguments = tuple(self.converted(argument, dtype) for argument, dtype in pairs)
+        if recipe.kind == "cast":
+            out = arguments[0]
+        elif recipe.kind == "apply":
+            out = self.value(recipe.result)
+            kernel.body.append(Apply(out, recipe.expression, arguments))
+        else:
+            out = self.value(recipe.result)
+            kernel.body.append(Strided(out, self.loop(recipe), arguments))
+        self.computed[node] = out
+        return out
+
+    def loop(self, recipe: Recipe) -> str:
+        """The operand for the inner loop of a ufunc at these dtypes."""
+        key = (recipe.ufunc, recipe.dtypes, recipe.result)
+        ufunc = recipe.ufunc
+        assert ufunc is not None
+        if key not in self.known:
+            name = f"f{sum(o.kind == 'loop' for o in self.kernel.operands)}_{ufunc.__name__}"
+            self.kernel.operands.append(Operand(name, "loop", letter="i", ufunc=ufunc))
+            self.known[key] = Value(name, recipe.result)
+            self.kernel.serial |= getattr(np, ufunc.__name__, None) is not ufunc  # foreign loops: one thread
+        return self.known[key].name
+
+    def converted(self, argument: Any, dtype: np.dtype[Any]) -> Value:
+        source = self.source(argument, dtype)
+        if source.dtype == dtype:
+            return source
+        key = ("cast", source, dtype)
+        if key not in self.known:
+            out = self.known[key] = self.value(dtype)
+            self.kernel.body.append(Cast(out, source))
+            self.note_cast(source.dtype, dtype)
+        return self.known[key]
+
+    def note_cast(self, source: np.dtype[Any], target: np.dtype[Any]) -> None:
+        """What a conversion may report. Floats out of an integer's range have no defined result at all."""
+        if source.kind == "f" and target.kind in "iu":
+            self.kernel.always |= int(FloatFlag.INVALID)
+        elif source.kind == "f" and target.kind == "f":
+            self.kernel.flags |= int(FloatFlag.OVER | FloatFlag.UNDER | FloatFlag.INVALID)
+
+    def source(self, argument: Any, dtype: np.dtype[Any]) -> Value:
+        """The argument before conversion: a value of this kernel, a load, a scalar or a literal."""
+        if not isinstance(argument, Node):
+            return self.remember(("literal", type(argument), argument, dtype), dtype, Literal, argument)
+        if argument in self.computed:
+            return self.computed[argument]
+        if is_scalar(argument):
+            return self.scalar(argument)
+        return self.load(argument)
+
+    def remember(self, key: Any, dtype: np.dtype[Any], kind: Any, *details: Any) -> Value:
+        if key not in self.known:
+            out = self.known[key] = self.value(dtype)
+            self.kernel.body.append(kind(out, *details))
+        return self.known[key]
+
+    def scalar(self, node: Node) -> Value:
+        letter = scalar_letter(node)
+        name = self.operand(node, "scalar", letter)
+        meta = node.meta
+        dtype = meta.dtype if isinstance(meta, ArrayMeta) else WORDS[letter]
+        return self.remember(("scalar", node), dtype, Scalar, name)
+
+    def load(self, node: Node) -> Value:
+        where = place(node, self.kernel.ndim)
+        meta = where.base.meta
+        assert isinstance(meta, ArrayMeta)
+        access = Access(self.operand(where.base, "in"), where.axes)
+        return self.remember(("load", access), meta.dtype, Load, access)
+
+    def operand(self, node: Node, kind: str, letter: str = "a") -> str:
+        if node not in self.names:
+            prefix = {"in": "a", "out": "o", "scalar": "s"}[kind]
+            name = f"{prefix}{sum(o.kind == kind for o in self.kernel.operands)}"
+            meta = node.meta
+            if isinstance(meta, PyMeta) or meta is None:
+                operand = Operand(name, kind, WORDS[letter], letter=letter)
+            else:
+                dense = self.dense.get(node)
+                operand = Operand(name, kind, meta.dtype, meta.ndim, dense, letter)
+            self.kernel.operands.append(operand)
+            self.names[node] = name
+        return self.names[node]
+
+    def store(self, node: Node) -> str:
+        name = self.operand(node, "out")
+        axes = tuple(Index(axis) for axis in range(self.kernel.ndim))
+        self.kernel.body.append(Store(Access(name, axes), self.computed[node]))
+        return name
+
+
+def build_pointwise(
+    name: str, nodes: Sequence[Node], recipes: dict[Node, Recipe], stored: Iterable[Node], dense: Dense
+) -> Built:
+    """The kernel of a group of elementwise nodes over one space; ``stored`` are those that others read."""
+    meta = nodes[-1].meta
+    assert isinstance(meta, ArrayMeta)
+    stored = list(stored)
+    first = stored[0].meta
+    assert isinstance(first, ArrayMeta)
+    kernel = Kernel(name, meta.ndim, (dense_axes(first) or ())[::-1])
+    builder = Builder(kernel, recipes, dense=dense)
+    for node in nodes:
+        builder.add(node)
+    outputs = {builder.store(node): node for node in stored}
+    kernel.extent = [(next(iter(outputs)), axis) for axis in range(kernel.ndim)]
+    inputs = {n: node for node, n in builder.names.items() if n not in outputs}
+    return Built(kernel, inputs, outputs)
+
+
+Dense = dict[Node, tuple[int, ...] | None]

@@ -1,0 +1,140 @@
+"""Takes a pure graph, gives groups of nodes that share one loop, in an order in which they can run.
+
+Greedy, in program order: an elementwise node joins the group of an operand, or of a sibling that reads the same
+array, if both run over one space and no path leads out of the group and back into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from jitmagic.backends.loops.operands import dense_axes, is_array
+from jitmagic.backends.loops.recipes import Recipe, recipe
+from jitmagic.graph import ArrayMeta, Graph, Node, SymInt
+
+__all__ = ["Group", "fuse", "space_of"]
+
+# More operands than this and the addresses no longer fit into registers
+OPERAND_LIMIT = 24
+NODE_LIMIT = 200
+
+Space = tuple[Any, ...]
+
+
+@dataclass(eq=False, slots=True)
+class Group:
+    """Nodes that run together: a loop over ``space``, or one node on its own (``space`` is None)."""
+
+    nodes: list[Node] = field(default_factory=list)
+    space: Space | None = None
+
+
+def space_of(node: Node) -> Space:
+    """Sizes and memory order as a key: equal spaces are equal, and laid out alike, in every call."""
+    assert isinstance(node.meta, ArrayMeta)
+    sizes = tuple(n.key if isinstance(n, SymInt) else n for n in node.meta.shape)
+    return sizes, dense_axes(node.meta)
+
+
+@dataclass(slots=True)
+class Fusion:
+    """The state of one run: the group of every node so far, and which groups read which."""
+
+    recipes: dict[Node, Recipe] = field(default_factory=dict)
+    home: dict[Node, Group] = field(default_factory=dict)
+    groups: list[Group] = field(default_factory=list)
+    reads: dict[Group, dict[Group, None]] = field(default_factory=dict)
+    readers: dict[Node, list[Group]] = field(default_factory=dict)  # loops that read an array, newest last
+
+    def add(self, node: Node, is_read: bool) -> None:
+        # what nobody reads still may warn, which a kernel would optimise away: it stays with NumPy
+        found = recipe(node) if is_read else None
+        if found is not None:
+            self.recipes[node] = found
+        group = None if found is None else next(filter(self.accepts(node), self.candidates(node)), None)
+        if group is None:
+            group = Group(space=None if found is None else space_of(node))
+            self.groups.append(group)
+            self.reads[group] = {}
+        group.nodes.append(node)
+        self.home[node] = group
+        for operand in node.operands():
+            if self.home[operand] is not group:
+                self.reads[group][self.home[operand]] = None
+                self.readers.setdefault(operand, []).append(group)
+
+    def candidates(self, node: Node) -> Iterator[Group]:
+        """Groups worth joining: those of the operands, then those that read the same arrays."""
+        seen: set[Group] = set()
+        operands = list(dict.fromkeys(node.operands()))
+        nearby = [self.home[o] for o in operands]
+        nearby += [g for o in operands if is_array(o) for g in reversed(self.readers.get(o, []))]
+        for group in nearby:
+            if group not in seen:
+                seen.add(group)
+                yield group
+
+    def accepts(self, node: Node) -> Any:
+        """Whether a group may take ``node``."""
+        space = space_of(node)
+
+        def fits(group: Group) -> bool:
+            return group.space == space and self.has_room(group, node) and not self.closes_a_cycle(group, node)
+
+        return fits
+
+    def has_room(self, group: Group, node: Node) -> bool:
+        inside = set(group.nodes)
+        outside = {o for n in (*group.nodes, node) for o in n.operands() if o not in inside}
+        return len(outside) + 2 <= OPERAND_LIMIT and len(group.nodes) < NODE_LIMIT
+
+    def closes_a_cycle(self, group: Group, node: Node) -> bool:
+        """Whether an operand that another group makes depends on this group."""
+        homes = (self.home[o] for o in node.operands())
+        return any(home is not group and self.depends(home, group) for home in homes)
+
+    def depends(self, later: Group, earlier: Group) -> bool:
+        stack, seen = [later], {later}
+        while stack:
+            for group in self.reads[stack.pop()]:
+                if group is earlier:
+                    return True
+                if group not in seen:
+                    seen.add(group)
+                    stack.append(group)
+        return False
+
+    def in_order(self) -> list[Group]:
+        """Groups so that each runs after those it reads; otherwise as in the program."""
+        done: dict[Group, None] = {}
+
+        def visit(group: Group) -> None:
+            if group not in done:
+                for earlier in self.reads[group]:
+                    visit(earlier)
+                done[group] = None
+
+        for group in sorted(self.groups, key=lambda g: self.position[g]):
+            visit(group)
+        return list(done)
+
+    @property
+    def position(self) -> dict[Group, int]:
+        return {group: k for k, group in enumerate(self.groups)}
+
+
+def fuse(graph: Graph) -> tuple[list[Group], dict[Node, Recipe]]:
+    """The groups of ``graph`` in running order, and the recipes of their elementwise nodes."""
+    fusion = Fusion()
+    last_effect: Group | None = None
+    read = {o for node in graph.nodes for o in node.operands()} | set(graph.outputs)
+    for node in graph.nodes:
+        fusion.add(node, node in read)
+        if node.op is not None and node.op.effects:
+            group = fusion.home[node]
+            if last_effect is not None and last_effect is not group:
+                fusion.reads[group][last_effect] = None
+            last_effect = group
+    return fusion.in_order(), fusion.recipes

@@ -1,0 +1,223 @@
+"""The loop IR: one kernel as operands, accesses and a straight-line body over an index space.
+
+It knows nothing of the target: an emitter turns a ``Kernel`` into text for a CPU or a GPU. A body is in static single
+assignment: every statement but ``Store`` and ``Fold`` makes the value named by ``out``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+__all__ = [
+    "Access",
+    "Apply",
+    "Cast",
+    "Fold",
+    "Index",
+    "Kernel",
+    "Literal",
+    "Load",
+    "Operand",
+    "Scalar",
+    "Statement",
+    "Store",
+    "Strided",
+    "Value",
+    "arguments_of",
+]
+
+DType: TypeAlias = np.dtype[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The result of a statement."""
+
+    name: str
+    dtype: DType
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """What a kernel is called with, in the order of its form.
+
+    ``kind`` is ``in`` or ``out`` (ndarray of ``ndim`` dimensions), ``scalar``, or ``loop`` (a ufunc's inner loop).
+    ``dense`` lists the axes of an array without gaps, fastest first and those of size 1 left out; None if it may have
+    gaps. ``letter`` is its letter in the form.
+    """
+
+    name: str
+    kind: str
+    dtype: DType | None = None
+    ndim: int = 0
+    dense: tuple[int, ...] | None = None
+    letter: str = "a"
+    ufunc: np.ufunc | None = None
+
+    @property
+    def form(self) -> str:
+        return f"a{self.ndim}" if self.kind in ("in", "out") else self.letter
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """How one axis of an operand is read: element ``start + step * i`` where ``i`` runs over axis ``space``.
+
+    ``space`` is None for an axis that stays at ``start``. A negative ``start`` counts from the end, and one before
+    the beginning means 0 (as in a slice). ``last`` marks a slice that runs backwards from ``start``.
+    """
+
+    space: int | None
+    start: int = 0
+    step: int = 1
+
+    def __str__(self) -> str:
+        term = "" if self.space is None else f"{'' if self.step == 1 else f'{self.step}*'}i{self.space}"
+        return term if self.start == 0 and term else f"{term}{self.start:+d}" if term else str(self.start)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A place in an operand for every point of the space: one ``Index`` per axis of the operand."""
+
+    operand: str
+    axes: tuple[Index, ...]
+
+    def __str__(self) -> str:
+        return f"{self.operand}[{', '.join(map(str, self.axes))}]"
+
+    def axis_of(self, space: int) -> int | None:
+        """The operand's axis that runs with axis ``space``; None where it is broadcast."""
+        return next((k for k, index in enumerate(self.axes) if index.space == space), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    out: Value
+    access: Access
+
+    def __str__(self) -> str:
+        return f"{self.out}: {self.out.dtype} = {self.access}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A run-time scalar operand, as int64, uint64 or float64, converted to the dtype of ``out``."""
+
+    out: Value
+    operand: str
+
+    def __str__(self) -> str:
+        return f"{self.out}: {self.out.dtype} = scalar {self.operand}"
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant of the source."""
+
+    out: Value
+    value: bool | int | float
+
+    def __str__(self) -> str:
+        return f"{self.out}: {self.out.dtype} = {self.value!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """NumPy's conversion of one dtype to another."""
+
+    out: Value
+    source: Value
+
+    def __str__(self) -> str:
+        return f"{self.out}: {self.out.dtype} = cast {self.source}"
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """``expression`` over ``a``, ``b``, ``c`` (the arguments), with the exact operations of ``out``'s loop dtype."""
+
+    out: Value
+    expression: str
+    arguments: tuple[Value, ...]
+
+    def __str__(self) -> str:
+        names = ", ".join(f"{n}={v}" for n, v in zip("abc", self.arguments, strict=False))
+        return f"{self.out}: {self.out.dtype} = {self.expression}  [{names}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Strided:
+    """NumPy's own inner loop, on a tile of the innermost loop; what does not change there has stride 0."""
+
+    out: Value
+    loop: str
+    arguments: tuple[Value, ...]
+
+    def __str__(self) -> str:
+        return f"{self.out}: {self.out.dtype} = {self.loop}({', '.join(map(str, self.arguments))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    access: Access
+    value: Value
+
+    def __str__(self) -> str:
+        return f"{self.access} = {self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Reduce ``value`` over the kernel's ``reduced`` axes into ``access`` with NumPy's order of operations."""
+
+    kind: str
+    access: Access
+    value: Value
+
+    def __str__(self) -> str:
+        return f"{self.access} = {self.kind} {self.value}"
+
+
+Statement: TypeAlias = Load | Scalar | Literal | Cast | Apply | Strided | Store | Fold
+
+
+def arguments_of(statement: Statement) -> tuple[Value, ...]:
+    """The values that a statement reads, apart from stores."""
+    if isinstance(statement, Apply | Strided):
+        return statement.arguments
+    return (statement.source,) if isinstance(statement, Cast) else ()
+
+
+@dataclass(slots=True)
+class Kernel:
+    """One loop nest over a space of ``ndim`` axes, run in the order ``order`` (outermost first).
+
+    ``extent`` names an operand and its axis for each axis of the space: there the target finds the size.
+    ``reduced`` are the axes that a ``Fold`` sums over. ``flags`` are the floating-point conditions that matter
+    (NumPy's numbers), ``always`` those that matter even if nobody listens. ``serial`` keeps it on one thread.
+    """
+
+    name: str
+    ndim: int
+    order: tuple[int, ...]
+    operands: list[Operand] = field(default_factory=list)
+    body: list[Statement] = field(default_factory=list)
+    extent: list[tuple[str, int]] = field(default_factory=list)
+    reduced: tuple[int, ...] = ()
+    flags: int = 0
+    always: int = 0
+    serial: bool = False
+
+    @property
+    def form(self) -> str:
+        return "".join(operand.form for operand in self.operands)
+
+    def operand(self, name: str) -> Operand:
+        return next(o for o in self.operands if o.name == name)

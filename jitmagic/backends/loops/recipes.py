@@ -1,0 +1,209 @@
+"""Takes a node, gives the recipe of its elements: which operands, cast to what, combined how; None stays with NumPy.
+
+All dtypes come from NumPy's own type resolution, so a recipe computes in the dtypes that NumPy computes in.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from jitmagic.backends.loops.operands import is_array, is_scalar, loop_dtype, memory_order
+from jitmagic.backends.native.abi import FloatFlag
+from jitmagic.backends.native.inner_loop import inner_loop
+from jitmagic.errors import InternalError
+from jitmagic.graph import ArrayMeta, Node, PyMeta, hint_of
+from jitmagic.ops.lowering import Cast, InnerLoop, Pointwise, Select
+
+__all__ = ["Recipe", "recipe"]
+
+ALL_FLAGS = int(FloatFlag.DIVIDE | FloatFlag.OVER | FloatFlag.UNDER | FloatFlag.INVALID)
+# What expressions may call; each is exact and compiles to one instruction or a few
+CALLS = {"sqrt", "abs", "fabs", "floor", "ceil", "trunc", "rint", "copysign", "min", "max", "isnan"}
+WEAK = (bool, int, float)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """``kind`` is ``apply`` (``expression``), ``strided`` (``ufunc``) or ``cast``.
+
+    ``arguments`` are nodes or Python numbers, ``dtypes`` what each is converted to first; ``flags`` are the
+    floating-point conditions that NumPy would report, ``always`` those after which the result is not to be used.
+    """
+
+    kind: str
+    arguments: tuple[Any, ...]
+    dtypes: tuple[np.dtype[Any], ...]
+    result: np.dtype[Any]
+    expression: str = ""
+    ufunc: np.ufunc | None = None
+    flags: int = ALL_FLAGS
+    always: int = 0
+
+
+def recipe(node: Node) -> Recipe | None:
+    """How to compute one element of ``node``, or None."""
+    if node.op is None or node.kwargs or not is_array(node):
+        return None
+    build = _BUILDERS.get(type(getattr(node.op, "lower", None)))
+    found = None if build is None else build(node)
+    return found if found is not None and _arguments_fit(found) else None
+
+
+def _arguments_fit(found: Recipe) -> bool:
+    return all(_fits(a, d) for a, d in zip(found.arguments, found.dtypes, strict=True))
+
+
+def _fits(argument: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether an argument can be read in a loop and converted to ``dtype`` there exactly as NumPy does."""
+    if not loop_dtype(dtype):
+        return False
+    if not isinstance(argument, Node):
+        return _literal_fits(argument, dtype)
+    if isinstance(argument.meta, PyMeta):
+        # a run-time int may not fit into a narrower type: NumPy then raises, so only the word types take it
+        wide = {int: (np.dtype(np.int64), np.dtype(np.float64)), float: (np.dtype(np.float64),)}
+        return dtype in wide.get(argument.meta.type, ())
+    if not (is_array(argument) or is_scalar(argument)):
+        return False
+    meta = argument.meta
+    return isinstance(meta, ArrayMeta) and (meta.scalar or meta.ndim > 0) and loop_dtype(meta.dtype)
+
+
+def _literal_fits(value: Any, dtype: np.dtype[Any]) -> bool:
+    if type(value) not in WEAK or dtype.kind == "b":
+        return type(value) is bool and dtype.kind == "b"
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return isinstance(value, int) and info.min <= value <= info.max
+    number = float(value) if abs(value) < 2**1000 or isinstance(value, float) else math.inf
+    if not isinstance(value, float) and int(number) != value:
+        return False  # an int that float64 does not hold: leave the rounding to NumPy
+    return not math.isfinite(number) or abs(number) <= float(np.finfo(dtype).max)
+
+
+def _resolve(node: Node, ufunc: np.ufunc) -> tuple[np.dtype[Any], ...] | None:
+    """The dtypes of the loop that NumPy takes: inputs, then the output; None if it is not one of ours."""
+    if ufunc.nout != 1 or ufunc.nin != len(node.args) or ufunc.signature is not None:
+        return None
+    asked = [_asked(a) for a in node.args]
+    if any(a is None for a in asked):  # (a float64 dtype equals None)
+        return None
+    try:
+        found = ufunc.resolve_dtypes((*asked, None))
+    except (TypeError, ValueError):
+        return None
+    assert isinstance(node.meta, ArrayMeta)
+    return found if found[-1] == node.meta.dtype else None
+
+
+def _asked(argument: Any) -> Any:
+    """What type resolution wants to know of an argument: its dtype, or the Python type of a weak number."""
+    if isinstance(argument, Node):
+        meta = argument.meta
+        if isinstance(meta, PyMeta):
+            return np.dtype(bool) if meta.type is bool else meta.type
+        return meta.dtype if isinstance(meta, ArrayMeta) else None
+    if type(argument) is bool:
+        return np.dtype(bool)
+    return type(argument) if type(argument) in (int, float) else None
+
+
+def _pointwise(node: Node) -> Recipe | None:
+    lower, ufunc = node.op.lower, node.op.call  # type: ignore[union-attr]  # rows have both
+    if not isinstance(ufunc, np.ufunc):
+        return None
+    dtypes = _resolve(node, ufunc)
+    if dtypes is None:
+        return None
+    if all(d.kind in lower.kinds for d in dtypes[:-1]) and is_simple(lower.expression):
+        flags = _flags(node, dtypes)
+        return Recipe("apply", node.args, dtypes[:-1], dtypes[-1], lower.expression, flags=flags)
+    return _inner(node)
+
+
+def _flags(node: Node, dtypes: tuple[np.dtype[Any], ...]) -> int:
+    """Arithmetic on floats may report anything; comparisons and whole numbers report nothing."""
+    if dtypes[-1].kind != "f" or (not node.op.warns and not _computes(node)):  # type: ignore[union-attr]  # a call
+        return 0
+    return ALL_FLAGS
+
+
+def _computes(node: Node) -> bool:
+    """Whether the expression has arithmetic (and not only a choice between its operands)."""
+    tree = ast.parse(node.op.lower.expression, mode="eval")  # type: ignore[union-attr]  # a pointwise row
+    return any(isinstance(n, ast.BinOp) or (isinstance(n, ast.Name) and n.id == "sqrt") for n in ast.walk(tree))
+
+
+@cache
+def is_simple(expression: str) -> bool:
+    """Whether emitters know everything that the expression calls."""
+    calls = [n.func for n in ast.walk(ast.parse(expression, mode="eval")) if isinstance(n, ast.Call)]
+    return all(isinstance(f, ast.Name) and f.id in CALLS for f in calls)
+
+
+def _inner(node: Node) -> Recipe | None:
+    ufunc = node.op.call  # type: ignore[union-attr]  # rows have a call
+    if not isinstance(ufunc, np.ufunc):
+        return None
+    dtypes = _resolve(node, ufunc)
+    if dtypes is None or not all(map(loop_dtype, dtypes)):
+        return None
+    try:
+        loop = inner_loop(ufunc, dtypes)
+    except (TypeError, InternalError):
+        return None
+    if loop.requires_python or loop.dtypes != dtypes or not _runs_contiguous(node):
+        return None
+    flags = 0 if loop.no_float_errors else ALL_FLAGS
+    return Recipe("strided", node.args, dtypes[:-1], dtypes[-1], ufunc=ufunc, flags=flags)
+
+
+def _runs_contiguous(node: Node) -> bool:
+    """Whether NumPy would hand its loop only contiguous and repeated operands: bits may depend on strides."""
+    meta = node.meta
+    assert isinstance(meta, ArrayMeta)
+    live = [a for a in memory_order(meta) if hint_of(meta.shape[a]) != 1]
+    if not live:
+        return True
+    return all(_steps_by_one(a.meta, live[-1] - meta.ndim) for a in node.args if isinstance(a, Node) and is_array(a))
+
+
+def _steps_by_one(meta: Any, axis: int) -> bool:
+    """Along ``axis`` (counted from the last) the next element is the neighbour, or the same one."""
+    if -axis > meta.ndim or hint_of(meta.shape[axis]) == 1:
+        return True
+    stride: int = meta.strides[axis]
+    return stride in (0, meta.dtype.itemsize)
+
+
+def _cast(node: Node) -> Recipe | None:
+    source = node.args[0] if node.args else None
+    if not isinstance(source, Node) or not isinstance(source.meta, ArrayMeta):
+        return None
+    assert isinstance(node.meta, ArrayMeta)
+    dtype = node.meta.dtype
+    return Recipe("cast", (source,), (dtype,), dtype, flags=0)
+
+
+def _select(node: Node) -> Recipe | None:
+    if len(node.args) != 3:
+        return None
+    assert isinstance(node.meta, ArrayMeta)
+    dtype = node.meta.dtype
+    dtypes = (np.dtype(bool), dtype, dtype)
+    return Recipe("apply", node.args, dtypes, dtype, "b if a else c", flags=0)
+
+
+_BUILDERS: dict[type, Callable[[Node], Recipe | None]] = {
+    Pointwise: _pointwise,
+    InnerLoop: _inner,
+    Cast: _cast,
+    Select: _select,
+}

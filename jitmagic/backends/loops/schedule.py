@@ -1,0 +1,108 @@
+"""Takes a pure graph, gives the steps of its program: kernels, views and calls of NumPy, in running order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from jitmagic.backends.loops.bodies import Built, build_pointwise
+from jitmagic.backends.loops.fuse import Group, fuse
+from jitmagic.backends.loops.operands import dense_axes, is_array
+from jitmagic.backends.loops.recipes import Recipe
+from jitmagic.graph import ArrayMeta, Graph, Node
+
+__all__ = ["Call", "Launch", "Schedule", "Step", "schedule"]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A node that NumPy runs: an operation without a loop, a view, an item of a tuple."""
+
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A kernel with the nodes behind its operands, and all nodes that it computes."""
+
+    built: Built
+    nodes: tuple[Node, ...]
+
+
+Step: TypeAlias = Call | Launch
+
+
+@dataclass(slots=True)
+class Schedule:
+    """``steps`` in running order; ``marks`` says for each call of the graph where it went."""
+
+    graph: Graph
+    steps: list[Step] = field(default_factory=list)
+    marks: dict[Node, str] = field(default_factory=dict)
+
+    @property
+    def launches(self) -> Iterator[Launch]:
+        return (step for step in self.steps if isinstance(step, Launch))
+
+
+def schedule(graph: Graph) -> Schedule:
+    """Decide which nodes share a kernel, and in which order everything runs."""
+    groups, recipes = fuse(graph)
+    result = Schedule(graph)
+    needed = _needed_in_memory(graph, groups, recipes)
+    made = {node for group in groups if group.space is not None for node in group.nodes}
+    dense = {node: _trusted_dense(node, node in made) for node in graph.nodes if is_array(node)}
+    for group in groups:
+        if group.space is None or not worth_a_kernel(group, recipes):
+            result.steps += [Call(node) for node in group.nodes if node.kind in ("call", "item")]
+            result.marks |= {n: _mark(n) for n in group.nodes if n.kind == "call"}
+            continue
+        stored = [node for node in group.nodes if node in needed]
+        name = f"k{sum(1 for _ in result.launches)}"
+        built = build_pointwise(name, group.nodes, recipes, stored, dense)
+        result.steps.append(Launch(built, tuple(group.nodes)))
+        result.marks |= dict.fromkeys(group.nodes, name)
+    return _without_unread_views(result)
+
+
+def worth_a_kernel(group: Group, recipes: dict[Node, Recipe]) -> bool:
+    """A kernel of one NumPy call gains nothing."""
+    return len(group.nodes) > 1
+
+
+def _mark(node: Node) -> str:
+    return "view" if node.view_of is not None else "extern"
+
+
+def _trusted_dense(node: Node, is_ours: bool) -> tuple[int, ...] | None:
+    """Arrays that we allocate lie as planned; of others, guards only promise that they are C or F contiguous."""
+    meta = node.meta
+    assert isinstance(meta, ArrayMeta)
+    return dense_axes(meta) if is_ours or meta.contiguous else None
+
+
+def _needed_in_memory(graph: Graph, groups: list[Group], recipes: dict[Node, Recipe]) -> set[Node]:
+    """Nodes that are outputs, or that something outside of their own group reads."""
+    needed = set(graph.outputs)
+    for group in groups:
+        inside = set(group.nodes)
+        for node in group.nodes:
+            needed.update(o for o in node.operands() if o not in inside)
+    return needed
+
+
+def _without_unread_views(plan: Schedule) -> Schedule:
+    """Drop the views that kernels read through, if nobody else needs the array itself."""
+    read: set[Node] = set(plan.graph.outputs) | {b.node for b in plan.graph.bindings}
+    kept: list[Step] = []
+    for step in reversed(plan.steps):
+        if isinstance(step, Launch):
+            read.update(step.built.inputs.values())
+        elif step.node.view_of is not None and step.node not in read:
+            continue
+        else:
+            read.update(step.node.operands())
+        kept.append(step)
+    plan.steps = kept[::-1]
+    return plan

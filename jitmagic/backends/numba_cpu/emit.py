@@ -1,0 +1,269 @@
+"""Takes one kernel of the loop IR, gives its Numba Python text for the native kernel ABI.
+
+The text depends on structure, dtypes, ranks and contiguity, never on sizes: a new size finds its kernel in the store.
+Where an operand may or may not be contiguous along the innermost loop, that loop is written twice, so that the
+contiguous one vectorises.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from jitmagic.backends.loops.ir import (
+    Access,
+    Apply,
+    Cast,
+    Index,
+    Kernel,
+    Literal,
+    Load,
+    Scalar,
+    Statement,
+    Store,
+    Strided,
+    Value,
+    arguments_of,
+)
+from jitmagic.backends.loops.nest import Nest, accesses, make_nest
+from jitmagic.backends.native.abi import Operand as Words
+from jitmagic.backends.native.abi import Status, parse_form
+from jitmagic.backends.numba_cpu.expressions import apply_text, cast_text, literal_text, scalar_text
+from jitmagic.backends.numba_cpu.text import Text
+from jitmagic.backends.numba_cpu.tiles import emit_tiles
+
+__all__ = ["emit"]
+
+
+def emit(kernel: Kernel) -> str:
+    """The text of ``def kernel(args, lo, hi)``."""
+    emitter = Emitter(kernel, make_nest(kernel))
+    emitter.text.open("def kernel(args, lo, hi):")
+    emitter.operands()
+    emitter.checks()
+    emitter.pointers()
+    emitter.loops()
+    emitter.text.add("return 0")
+    return str(emitter.text)
+
+
+@dataclass(slots=True)
+class Emitter:
+    """One kernel on its way to text. ``unit`` maps accesses to their innermost stride as text."""
+
+    kernel: Kernel
+    nest: Nest
+    text: Text = field(default_factory=Text)
+    words: dict[str, Words] = field(default_factory=dict)
+    names: dict[Access, str] = field(default_factory=dict)
+    depths: dict[Value, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        pairs = zip(self.kernel.operands, parse_form(self.kernel.form), strict=True)
+        self.words = {operand.name: words for operand, words in pairs}
+        self.names = {access: f"x{k}" for k, access in enumerate(accesses(self.kernel))}
+
+    # ------------------------------------------------------------ prologue
+
+    def operands(self) -> None:
+        """Read addresses, sizes and strides of the arrays."""
+        for operand in self.kernel.operands:
+            if operand.kind == "loop":
+                self.text.add(f"{operand.name} = arg(args, {self.words[operand.name].first})")
+            if operand.kind not in ("in", "out"):
+                continue
+            first, ndim = self.words[operand.name].first, operand.ndim
+            self.text.add(f"{operand.name} = arg(args, {first})")
+            for axis in range(ndim):
+                self.text.add(f"{operand.name}_n{axis} = arg(args, {first + 1 + axis})")
+            for axis in range(ndim):
+                self.text.add(f"{operand.name}_s{axis} = arg(args, {first + 1 + ndim + axis})")
+        for axis, (name, source) in enumerate(self.kernel.extent):
+            self.text.add(f"n{axis} = {name}_n{source}")
+
+    def checks(self) -> None:
+        """What was assumed at compile time, checked: a wrong assumption must not touch foreign memory."""
+        wrong: dict[str, None] = {}
+        for operand in self.kernel.operands:
+            wrong |= dict.fromkeys(_gaps(operand.name, operand.dense, operand.dtype))
+        for access in self.names:
+            wrong |= dict.fromkeys(self.out_of_bounds(access))
+        if wrong:
+            empty = " and ".join(f"n{axis} > 0" for axis in range(self.kernel.ndim))
+            self.text.open(f"if {empty}:")
+            for condition in wrong:
+                self.text.open(f"if {condition}:")
+                self.text.add(f"return {int(Status.SHAPE_ERROR)}")
+                self.text.close()
+            self.text.close()
+
+    def out_of_bounds(self, access: Access) -> list[str]:
+        """Conditions under which some element of the access is outside of its operand."""
+        found = []
+        for axis, index in enumerate(access.axes):
+            size = f"{access.operand}_n{axis}"
+            if index.space is None:
+                found.append(f"{size} <= {index.start}" if index.start >= 0 else f"{size} < {-index.start}")
+            elif index.start == 0 and index.step == 1:
+                if self.kernel.extent[index.space] != (access.operand, axis):
+                    found.append(f"{size} < n{index.space}")
+            else:
+                last = f"{_start(access.operand, axis, index)} + {index.step} * (n{index.space} - 1)"
+                found.append(f"{last} {'>=' if index.step > 0 else '<'} {size if index.step > 0 else 0}")
+                if index.start >= 0 and index.step < 0:
+                    found.append(f"{size} <= {index.start}")
+        return found
+
+    def pointers(self) -> None:
+        """The address of the first element of every access."""
+        for access, name in self.names.items():
+            terms = [access.operand]
+            for axis, index in enumerate(access.axes):
+                if index.start:
+                    terms.append(f"{_start(access.operand, axis, index)} * {access.operand}_s{axis}")
+            self.text.add(f"{name} = {' + '.join(terms)}")
+
+    # ------------------------------------------------------------ loops
+
+    def loops(self) -> None:
+        """Outer loops with what does not change inside them, then the innermost one."""
+        levels = self.nest.levels
+        self.outer_values(0)
+        for depth in range(len(levels) - 1):
+            self.text.open(f"for i{depth} in range({self.bounds(depth)}):")
+            for access, name in self.names.items():
+                stride = self.stride(access, depth)
+                if stride != "0":
+                    previous = self.pointer(access, depth)
+                    self.text.add(f"{name}_{depth + 1} = {previous} + i{depth} * {stride}")
+            self.outer_values(depth + 1)
+        self.inner(len(levels) - 1)
+        self.text.close(len(levels) - 1)
+
+    def bounds(self, depth: int) -> str:
+        if depth == 0:
+            return "lo, hi"
+        return " * ".join(f"n{axis}" for axis in self.nest.levels[depth])
+
+    def pointer(self, access: Access, depth: int) -> str:
+        """The variable that holds the address after ``depth`` loops were entered."""
+        moved = [d for d in range(depth) if self.stride(access, d) != "0"]
+        return f"{self.names[access]}_{moved[-1] + 1}" if moved else self.names[access]
+
+    def stride(self, access: Access, depth: int) -> str:
+        """Bytes from one step of a loop to the next, as text."""
+        level = self.nest.levels[depth]
+        axis = access.axis_of(level[-1]) if level else None
+        if axis is None:
+            return "0"
+        operand, step = self.kernel.operand(access.operand), access.axes[axis].step
+        if operand.dense and operand.dense[0] == axis and operand.dtype is not None:
+            return str(step * operand.dtype.itemsize)
+        stride = f"{access.operand}_s{axis}"
+        return stride if step == 1 else f"({step} * {stride})"
+
+    def outer_values(self, depth: int) -> None:
+        """Statements whose arguments are all known once ``depth`` loops were entered, and not before."""
+        if depth == len(self.nest.levels):
+            return
+        for statement in self.kernel.body:
+            if not isinstance(statement, Store) and self.depth(statement) == depth:
+                self.statement(statement, depth, "0")
+
+    @property
+    def full_depth(self) -> int:
+        return len(self.nest.levels)
+
+    def depth(self, statement: Statement) -> int:
+        """The number of loops around a statement. A strided call always belongs to the innermost."""
+        if isinstance(statement, Load):
+            depth = self.nest.depth(statement.access)
+        elif isinstance(statement, Strided | Store):
+            depth = len(self.nest.levels)
+        else:
+            depth = max((self.depths[v] for v in arguments_of(statement)), default=0)
+        if hasattr(statement, "out"):
+            self.depths[statement.out] = depth
+        return depth
+
+    def inner(self, depth: int) -> None:
+        """The innermost loop; twice where strides are known only at run time."""
+        text = self.text
+        if any(isinstance(s, Strided) for s in self.kernel.body):
+            emit_tiles(self, depth)
+            return
+        unknown = [a for a in self.names if not self.stride(a, depth).lstrip("-").isdigit()]
+        body = [s for s in self.kernel.body if self.depth(s) == len(self.nest.levels)]
+        if unknown:
+            text.open(f"if {' and '.join(f'{self.stride(a, depth)} == {self.itemsize(a)}' for a in unknown)}:")
+            self.inner_loop(depth, body, contiguous=True)
+            text.close()
+            text.open("else:")
+            self.inner_loop(depth, body, contiguous=False)
+            text.close()
+        else:
+            self.inner_loop(depth, body, contiguous=False)
+
+    def inner_loop(self, depth: int, body: list[Statement], *, contiguous: bool) -> None:
+        self.text.open(f"for i{depth} in range({self.bounds(depth)}):")
+        for statement in body:
+            self.statement(statement, depth, f"i{depth}", contiguous)
+        self.text.close()
+
+    def itemsize(self, access: Access) -> int:
+        dtype = self.kernel.operand(access.operand).dtype
+        assert dtype is not None
+        return dtype.itemsize
+
+    def offset(self, access: Access, depth: int, variable: str, contiguous: bool) -> str:
+        """The place of an element behind ``pointer(access, depth)``."""
+        if variable == "0":
+            return "0"
+        stride = self.stride(access, depth)
+        if stride == "0":
+            return "0"
+        known = stride.lstrip("-").isdigit()
+        return f"{variable} * {self.itemsize(access) if contiguous and not known else stride}"
+
+    # ------------------------------------------------------------ statements
+
+    def statement(self, statement: Statement, depth: int, variable: str, contiguous: bool = False) -> None:
+        if isinstance(statement, Store):
+            access = statement.access
+            dtype = self.kernel.operand(access.operand).dtype
+            place = f"{self.pointer(access, depth)}, {self.offset(access, depth, variable, contiguous)}"
+            self.text.add(f"store_{dtype}({place}, {statement.value})")
+        elif isinstance(statement, Load):
+            access = statement.access
+            place = f"{self.pointer(access, depth)}, {self.offset(access, depth, variable, contiguous)}"
+            self.text.add(f"{statement.out} = load_{statement.out.dtype}({place})")
+        elif isinstance(statement, Scalar):
+            letter = self.kernel.operand(statement.operand).letter
+            self.text.add(f"{statement.out} = {scalar_text(statement, self.words[statement.operand].first, letter)}")
+        else:
+            self.text.add(f"{statement.out} = {_TEXTS[type(statement)](statement)}")  # type: ignore[union-attr]  # the rest makes values
+
+
+def _gaps(name: str, dense: tuple[int, ...] | None, dtype: Any) -> list[str]:
+    """Conditions under which an operand is not dense, although it should be."""
+    if not dense:
+        return []
+    found = [f"{name}_s{dense[0]} != {dtype.itemsize}"]
+    found += [f"{name}_s{b} != {name}_s{a} * {name}_n{a}" for a, b in itertools.pairwise(dense)]
+    return found
+
+
+def _start(operand: str, axis: int, index: Index) -> str:
+    if index.start >= 0:
+        return str(index.start)
+    # a slice that starts before the beginning starts at it; backwards it is then empty
+    return f"max({operand}_n{axis} - {-index.start}, 0)" if index.step > 0 else f"({operand}_n{axis} - {-index.start})"
+
+
+_TEXTS: dict[type, Callable[[Any], str]] = {
+    Apply: apply_text,
+    Cast: cast_text,
+    Literal: literal_text,
+}

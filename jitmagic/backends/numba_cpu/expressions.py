@@ -1,0 +1,104 @@
+"""Takes a statement of the loop IR, gives its value as Numba Python text with NumPy's exact bits.
+
+Numba's own typing is never relied upon: integers are brought back to their width after every operation, constants
+carry their type.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitmagic.backends.loops.ir import Apply, Cast, Literal, Scalar, Value
+
+__all__ = ["apply_text", "cast_text", "literal_text", "scalar_text"]
+
+FUNCTIONS = {
+    "sqrt": "math.sqrt",
+    "fabs": "abs",
+    "abs": "abs",
+    "isnan": "math.isnan",
+}
+
+
+def apply_text(statement: Apply) -> str:
+    """The expression over the names of its arguments, in the dtype of the result."""
+    text = substitute(statement.expression, dict(zip("abcdefgh", map(str, statement.arguments), strict=False)))
+    return typed(text, statement.out.dtype)
+
+
+def substitute(expression: str, names: dict[str, str]) -> str:
+    """``expression`` with other names for its operands, and Numba's names for its functions."""
+
+    class Rename(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            wanted = names.get(node.id) or FUNCTIONS.get(node.id, node.id)
+            return ast.parse(wanted, mode="eval").body
+
+    return ast.unparse(Rename().visit(ast.parse(expression, mode="eval")).body)
+
+
+def typed(text: str, dtype: np.dtype[Any]) -> str:
+    if dtype == np.float64:
+        return text
+    if dtype.kind == "b":
+        return f"bool({text})"
+    return f"np.{dtype.name}({text})"
+
+
+def literal_text(statement: Literal) -> str:
+    dtype, value = statement.out.dtype, statement.value
+    if dtype.kind == "b":
+        return repr(bool(value))
+    if dtype.kind in "iu":
+        return f"np.{dtype.name}({int(value)})"
+    number = float(value)
+    if math.isnan(number) or math.isinf(number):
+        text = "math.nan" if math.isnan(number) else "math.inf" if number > 0 else "-math.inf"
+    else:
+        text = repr(number)
+    return text if dtype == np.float64 else f"np.{dtype.name}({text})"
+
+
+def cast_text(statement: Cast) -> str:
+    source, target = statement.source, statement.out.dtype
+    return _CASTS[source.dtype.kind](source, target)
+
+
+def _from_bool_or_int(source: Value, target: np.dtype[Any]) -> str:
+    return f"{source} != 0" if target.kind == "b" else f"np.{target.name}({source})"
+
+
+def _from_bool(source: Value, target: np.dtype[Any]) -> str:
+    return f"np.{target.name}({source})"
+
+
+def _from_float(source: Value, target: np.dtype[Any]) -> str:
+    """C compilers convert floats to narrow integers through int32, to uint32 through int64; so do NumPy's loops."""
+    if target.kind == "b":
+        return f"{source} != 0.0"
+    if target.kind == "f" or target.itemsize == 8:
+        return f"np.{target.name}({source})"
+    middle = "int64" if target == np.uint32 else "int32"
+    return f"np.{target.name}(np.{middle}({source}))"
+
+
+_CASTS: dict[str, Callable[[Value, np.dtype[Any]], str]] = {
+    "b": _from_bool,
+    "i": _from_bool_or_int,
+    "u": _from_bool_or_int,
+    "f": _from_float,
+}
+
+
+def scalar_text(statement: Scalar, word: int, letter: str) -> str:
+    reader = {"i": "arg_int64", "u": "arg_uint64", "d": "arg_float64"}[letter]
+    text, dtype = f"{reader}(args, {word})", statement.out.dtype
+    if dtype.kind == "b":
+        return f"{text} != 0"
+    plain = {"i": "int64", "u": "uint64", "d": "float64"}[letter]
+    return text if dtype.name == plain else f"np.{dtype.name}({text})"

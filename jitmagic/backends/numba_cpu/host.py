@@ -1,0 +1,243 @@
+"""Takes a schedule, gives the host program: Python text that allocates, launches kernels and calls NumPy.
+
+Everything static is decided while the text is written: shapes of known sizes are constants, launchers are bound to
+their forms, names that are dead are dropped.
+"""
+
+from __future__ import annotations
+
+import linecache
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from jitmagic.backends.base import Bail
+from jitmagic.backends.loops.buffers import last_reads
+from jitmagic.backends.loops.ir import Apply, Kernel, Strided
+from jitmagic.backends.loops.nest import make_nest
+from jitmagic.backends.loops.operands import dense_axes
+from jitmagic.backends.loops.schedule import Call, Launch, Schedule
+from jitmagic.backends.native.compile import Kernel as Native
+from jitmagic.backends.native.inner_loop import inner_loop
+from jitmagic.backends.native.launch import make_launcher
+from jitmagic.backends.numba_cpu.conditions import listened, quiet
+from jitmagic.graph import ArrayMeta, Node, SymInt
+from jitmagic.graph.polynomial import Polynomial, Symbol
+
+__all__ = ["Host", "write_host"]
+
+_numbers = count()
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """``run(*inputs) -> outputs`` and its text."""
+
+    run: Callable[..., list[Any]]
+    source: str
+
+
+@dataclass(slots=True)
+class Writer:
+    """The host text under construction; ``scope`` holds what it refers to."""
+
+    plan: Schedule
+    natives: dict[str, Native]
+    lines: list[str] = field(default_factory=list)
+    scope: dict[str, Any] = field(default_factory=dict)
+    names: dict[Node, str] = field(default_factory=dict)
+    bound: dict[int, str] = field(default_factory=dict)
+
+    # ------------------------------------------------------------ names and values
+
+    def constant(self, value: Any, prefix: str) -> str:
+        """A name for an object in the scope of the program."""
+        key = id(value)
+        if key not in self.bound:
+            name = f"{prefix}{sum(n.startswith(prefix) for n in self.scope)}"
+            self.bound[key] = name
+            self.scope[name] = value
+        return self.bound[key]
+
+    def size(self, value: Any) -> str:
+        return polynomial_text(value.poly) if isinstance(value, SymInt) else str(value)
+
+    def shape(self, sizes: tuple[Any, ...]) -> str:
+        return f"({', '.join(map(self.size, sizes))}{',' if len(sizes) == 1 else ''})"
+
+    def text(self, value: Any) -> str:
+        """An argument of an extern call as an expression."""
+        if isinstance(value, Node):
+            return self.names[value]
+        if isinstance(value, SymInt):
+            return self.size(value)
+        if isinstance(value, slice):
+            return f"slice({', '.join(self.text(v) for v in (value.start, value.stop, value.step))})"
+        if type(value) is tuple:
+            return f"({', '.join(map(self.text, value))}{',' if len(value) == 1 else ''})"
+        if type(value) is list:
+            return f"[{', '.join(map(self.text, value))}]"
+        if type(value) is dict:
+            return "{" + ", ".join(f"{k!r}: {self.text(v)}" for k, v in value.items()) + "}"
+        if value is None or value is Ellipsis or type(value) in (bool, int, str):
+            return repr(value)
+        return self.constant(value, "c")
+
+    # ------------------------------------------------------------ steps
+
+    def write(self) -> str:
+        graph = self.plan.graph
+        for k, node in enumerate(graph.inputs):
+            self.names[node] = f"a{k}"
+        self.lines.append(f"def run({', '.join(self.names[n] for n in graph.inputs)}):")
+        for node in graph.nodes:
+            if node.kind == "constant":
+                self.names[node] = self.constant(node.value, "c")
+        for node in graph.inputs:
+            self.bind_sizes(node)
+        dies = last_reads(self.plan)
+        for k, step in enumerate(self.plan.steps):
+            (self.call if isinstance(step, Call) else self.launch)(step)  # type: ignore[arg-type]  # matched by kind
+            dead = [self.names[n] for n in dies.get(k, ()) if n in self.names]
+            if dead:
+                self.lines.append(f"    del {', '.join(dead)}")
+        self.lines.append(f"    return [{', '.join(self.names[n] for n in graph.outputs)}]")
+        return "\n".join(self.lines) + "\n"
+
+    def bind_sizes(self, node: Node) -> None:
+        for binding in self.plan.graph.bindings:
+            if binding.node is node:
+                name = self.names[node]
+                value = f"int({name})" if binding.axis is None else f"{name}.shape[{binding.axis}]"
+                self.lines.append(f"    {binding.symbol} = {value}")
+
+    def call(self, step: Call) -> None:
+        node = step.node
+        name = self.names[node] = f"t{len(self.names)}"
+        self.lines.append(f"    {name} = {self.call_text(node)}")
+        self.bind_sizes(node)
+
+    def call_text(self, node: Node) -> str:
+        if node.kind == "item":
+            return f"{self.names[node.args[0]]}[{node.index}]"
+        assert node.op is not None
+        if node.op.call is operator.getitem and not node.kwargs:
+            return f"{self.text(node.args[0])}[{self.text(node.args[1])}]"
+        function = self.constant(node.op.call, "f")
+        parts = [self.text(a) for a in node.args] + [f"{k}={self.text(v)}" for k, v in node.kwargs.items()]
+        return f"{function}({', '.join(parts)})"
+
+    def launch(self, step: Launch) -> None:
+        built = step.built
+        kernel = built.kernel
+        values: dict[str, str] = {name: self.names[node] for name, node in built.inputs.items()}
+        for name, node in built.outputs.items():
+            values[name] = self.names[node] = f"t{len(self.names)}"
+            self.lines.append(f"    {values[name]} = {self.allocation(node)}")
+        for operand in kernel.operands:
+            if operand.kind == "loop":
+                values[operand.name] = self.loop_address(kernel, operand.name)
+            elif operand.kind == "scalar" and operand.dtype == np.bool_:
+                values[operand.name] = f"int({values[operand.name]})"
+        arguments = ", ".join(values[o.name] for o in kernel.operands)
+        launcher = self.constant(make_launcher(kernel.form), "launch")
+        address = self.constant(self.natives[kernel.name].address, kernel.name)
+        self.lines.append(f"    r = {launcher}({address}, 0, {self.extents(step)}, {arguments})  # {_lines(step)}")
+        self.lines.append(f"    if r and listened(r, {kernel.flags}, {kernel.always}): raise Bail")
+
+    def allocation(self, node: Node) -> str:
+        """A new array in NumPy's memory order."""
+        meta = node.meta
+        assert isinstance(meta, ArrayMeta)
+        dtype = self.constant(meta.dtype, "d")
+        axes = dense_axes(meta)
+        live = axes[::-1] if axes is not None else tuple(range(meta.ndim))
+        if live == tuple(sorted(live)):
+            return f"empty({self.shape(meta.shape)}, {dtype})"
+        if live == tuple(sorted(live, reverse=True)):
+            return f"empty({self.shape(meta.shape)}, {dtype}, 'F')"
+        order = [*(a for a in range(meta.ndim) if a not in live), *live]
+        packed = self.shape(tuple(meta.shape[a] for a in order))
+        return f"empty({packed}, {dtype}).transpose({tuple(order.index(a) for a in range(meta.ndim))})"
+
+    def loop_address(self, kernel: Kernel, name: str) -> str:
+        """The three addresses of an inner loop, in memory that the program keeps."""
+        statement = next(s for s in kernel.body if isinstance(s, Strided) and s.loop == name)
+        ufunc = kernel.operand(name).ufunc
+        assert ufunc is not None
+        dtypes = (*(a.dtype for a in statement.arguments), statement.out.dtype)
+        loop = inner_loop(ufunc, dtypes)
+        table = np.array([loop.function, loop.context, loop.auxdata], np.int64)
+        self.scope.setdefault("kept", []).append((loop, table))
+        return self.constant(int(table.ctypes.data), "f_address")
+
+    def extents(self, step: Launch) -> str:
+        """``hi, work``: how many turns the outermost loop makes, and the units of work in one."""
+        kernel = step.built.kernel
+        levels = make_nest(kernel).levels
+        sizes = _space(step)
+        work = sum(COSTS.get(type(s), 1) for s in kernel.body if isinstance(s, Apply | Strided)) + 1
+        outer = product([sizes[a] for a in levels[0]])
+        inner = product([sizes[a] for level in levels[1:] for a in level])
+        units: Any = 0 if kernel.serial else work * inner
+        return f"{self.size(outer)}, {self.size(units)}"
+
+
+# Units of work of one element: about the time of an addition
+COSTS: dict[type, int] = {Apply: 1, Strided: 12}
+
+
+def product(sizes: list[Any]) -> Any:
+    total: Any = 1
+    for n in sizes:
+        total = n * total
+    return total
+
+
+def _space(step: Launch) -> tuple[Any, ...]:
+    node = next(iter(step.built.outputs.values()))
+    assert isinstance(node.meta, ArrayMeta)
+    return node.meta.shape
+
+
+def _lines(step: Launch) -> str:
+    """What the kernel computes, for readers of the text."""
+    lines = sorted({n.span.line for n in step.nodes if n.span is not None})
+    names = ", ".join(dict.fromkeys(n.op.name for n in step.nodes if n.op is not None))
+    return f"line {', '.join(map(str, lines))}: {names}" if lines else names
+
+
+def polynomial_text(p: Polynomial) -> str:
+    """A size as Python over the names of the symbols."""
+    terms = []
+    for monomial, coefficient in p:
+        factors = [atom_text(a) for a in monomial]
+        if coefficient != 1 or not factors:
+            factors.insert(0, str(coefficient))
+        terms.append("*".join(factors))
+    return " + ".join(terms) or "0"
+
+
+def atom_text(atom: Any) -> str:
+    if isinstance(atom, Symbol):
+        return atom.name
+    args = [polynomial_text(a) for a in atom.args]
+    infix = {"floordiv": "//", "mod": "%"}.get(atom.function)
+    return f"(({args[0]}) {infix} ({args[1]}))" if infix else f"{atom.function}({', '.join(args)})"
+
+
+def write_host(plan: Schedule, natives: dict[str, Native]) -> Host:
+    """Write, compile and bind the host program."""
+    writer = Writer(plan, natives)
+    writer.scope |= {"empty": np.empty, "Bail": Bail, "listened": listened, "kept": list(natives.values())}
+    source = writer.write()
+    filename = f"<jitmagic program {next(_numbers)}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    exec(compile(source, filename, "exec"), writer.scope)
+    run = writer.scope["run"]
+    externs = any(isinstance(s, Call) and s.node.view_of is None for s in plan.steps)
+    return Host(quiet(run) if externs else run, source)

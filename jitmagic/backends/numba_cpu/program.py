@@ -1,0 +1,71 @@
+"""Takes a pure graph, gives a ``Program``: a callable with its host text, its kernels and what became of each node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jitmagic.backends.loops.ir import Kernel as LoopKernel
+from jitmagic.backends.loops.schedule import Schedule, schedule
+from jitmagic.backends.native.compile import Kernel, compile_kernel
+from jitmagic.backends.numba_cpu.emit import emit
+from jitmagic.backends.numba_cpu.host import write_host
+from jitmagic.graph import Graph, Node
+
+__all__ = ["KernelRecord", "Program", "compile_graph"]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelRecord:
+    """One kernel of a program: its name in the host text, its loop IR and text, and the nodes it computes."""
+
+    name: str
+    loops: LoopKernel
+    source: str
+    native: Kernel = field(repr=False)
+    nodes: tuple[Node, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """``program(inputs) -> outputs``; raises ``Bail``, before any effect on inputs, where NumPy would complain.
+
+    ``marks`` maps nodes to ``"k0"``, ``"extern"`` or ``"view"``. After a Bail the graph may be run again from the
+    start only if ``bail_safe``: otherwise it holds operations with effects (random draws).
+    """
+
+    run: Callable[..., list[Any]] = field(repr=False)
+    source: str
+    kernels: tuple[KernelRecord, ...]
+    marks: dict[Node, str]
+    extern_count: int
+    bail_safe: bool
+
+    def __call__(self, inputs: Sequence[Any]) -> list[Any]:
+        return self.run(*inputs)
+
+
+def compile_graph(graph: Graph, examples: Sequence[Any] | None = None) -> Program:
+    """Fuse, emit and compile; ``examples`` are not looked at."""
+    plan = schedule(graph)
+    kernels = tuple(_compile(plan))
+    host = write_host(plan, {k.name: k.native for k in kernels})
+    return Program(
+        run=host.run,
+        source=host.source,
+        kernels=kernels,
+        marks=plan.marks,
+        extern_count=sum(mark == "extern" for mark in plan.marks.values()),
+        bail_safe=not any(n.op is not None and n.op.effects for n in graph.nodes),
+    )
+
+
+def _compile(plan: Schedule) -> list[KernelRecord]:
+    records = []
+    for step in plan.launches:
+        loops = step.built.kernel
+        text = emit(loops)
+        native = compile_kernel(text, "kernel")
+        records.append(KernelRecord(loops.name, loops, text, native, step.nodes))
+    return records

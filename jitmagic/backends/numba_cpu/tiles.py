@@ -1,0 +1,154 @@
+"""Takes the innermost loop of a kernel that calls NumPy's own inner loops, gives it as text in stages over tiles.
+
+A tile is about a thousand elements. Stage by stage, a plain loop computes what the strided calls need into buffers on
+the stack, which stay in the first-level cache; then the calls run; the next stage reads their results.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from jitmagic.backends.loops.ir import Kernel, Statement, Store, Strided, Value, arguments_of
+from jitmagic.backends.native.abi import Status
+from jitmagic.backends.numba_cpu.text import Text
+
+__all__ = ["emit_tiles"]
+
+CACHE_BYTES = 32 * 1024  # of the first-level data cache, for all buffers of one tile
+TILE_LIMIT = 1024  # elements; longer tiles gain nothing, calls cost some 10 ns
+
+
+class Owner(Protocol):
+    """What the emitter of the kernel offers."""
+
+    kernel: Kernel
+    text: Text
+
+    def bounds(self, depth: int) -> str: ...
+    def depth(self, statement: Statement) -> int: ...
+    def statement(self, statement: Statement, depth: int, variable: str, contiguous: bool = False) -> None: ...
+    @property
+    def full_depth(self) -> int: ...
+
+
+@dataclass(slots=True)
+class Tiles:
+    """The stages of one innermost loop. ``born`` is the stage whose loop computes a value."""
+
+    owner: Owner
+    depth: int
+    born: dict[Value, int] = field(default_factory=dict)
+    stage: dict[int, list[Statement]] = field(default_factory=dict)
+    calls: dict[int, list[Strided]] = field(default_factory=dict)
+    buffers: dict[Value, str] = field(default_factory=dict)
+
+    def plan(self) -> None:
+        """Give every statement of the loop its stage."""
+        owner = self.owner
+        for statement in owner.kernel.body:
+            if owner.depth(statement) != owner.full_depth:
+                continue
+            arguments = (statement.value,) if isinstance(statement, Store) else arguments_of(statement)
+            stage = max((self.born.get(v, 0) for v in arguments), default=0)
+            if isinstance(statement, Strided):
+                self.calls.setdefault(stage, []).append(statement)
+                self.born[statement.out] = stage + 1
+            else:
+                self.stage.setdefault(stage, []).append(statement)
+                if not isinstance(statement, Store):
+                    self.born[statement.out] = stage
+
+    def needs_buffer(self) -> list[Value]:
+        """Results of calls, their arguments that vary, and values of one stage that a later one reads."""
+        needed: dict[Value, None] = {}
+        for calls in self.calls.values():
+            for call in calls:
+                needed |= dict.fromkeys(v for v in call.arguments if v in self.born)
+                needed[call.out] = None
+        for stage, statements in self.stage.items():
+            for statement in statements:
+                reads = (statement.value,) if isinstance(statement, Store) else arguments_of(statement)
+                needed |= dict.fromkeys(v for v in reads if self.born.get(v, stage) < stage)
+        return list(needed)
+
+    def emit(self) -> None:
+        text, depth = self.owner.text, self.depth
+        needed = self.needs_buffer()
+        size = tile_size(needed)
+        for k, value in enumerate(needed):
+            self.buffers[value] = f"b{k}"
+            text.add(f"b{k} = stack({size * value.dtype.itemsize})")
+        self.slots()
+        lo, hi = self.range()
+        text.open(f"for tile in range({lo}, {hi}, {size}):")
+        text.add(f"count = min({size}, {hi} - tile)")
+        results = {call.out for calls in self.calls.values() for call in calls}
+        for stage in range(max([*self.stage, *self.calls], default=0) + 1):
+            statements = self.stage.get(stage, [])
+            if statements:
+                text.open("for j in range(count):")
+                text.add(f"i{depth} = tile + j")
+                self.loop(stage, statements, results)
+                text.close()
+            for call in self.calls.get(stage, []):
+                self.call(call)
+        text.close()
+
+    def range(self) -> tuple[str, str]:
+        bounds = self.owner.bounds(self.depth)
+        lo, _, hi = bounds.rpartition(", ")
+        return lo or "0", hi
+
+    def slots(self) -> None:
+        """Memory for the arguments of the calls, and for values that do not change along the loop."""
+        text = self.owner.text
+        text.add("data = stack(128)")
+        text.add("dims = stack(8)")
+        text.add("strides = stack(128)")
+        fixed = {v: None for calls in self.calls.values() for c in calls for v in c.arguments if v not in self.born}
+        for k, value in enumerate(fixed):
+            self.buffers[value] = f"s{k}"
+            text.add(f"s{k} = stack({value.dtype.itemsize})")
+            text.add(f"store_{value.dtype}(s{k}, 0, {value})")
+
+    def loop(self, stage: int, statements: list[Statement], results: set[Value]) -> None:
+        """One stage: read what earlier stages left, compute, leave what later ones need."""
+        text, read = self.owner.text, set[Value]()
+        for statement in statements:
+            values = (statement.value,) if isinstance(statement, Store) else arguments_of(statement)
+            for value in values:
+                earlier = self.born.get(value, stage) < stage or value in results
+                if earlier and value not in read:
+                    read.add(value)
+                    text.add(f"{value} = load_{value.dtype}({self.buffers[value]}, j * {value.dtype.itemsize})")
+            self.owner.statement(statement, self.depth, f"i{self.depth}")
+            out = getattr(statement, "out", None)
+            if out in self.buffers:
+                text.add(f"store_{out.dtype}({self.buffers[out]}, j * {out.dtype.itemsize}, {out})")
+
+    def call(self, call: Strided) -> None:
+        """Fill in pointers and strides (a loop may change them) and run NumPy's loop."""
+        text = self.owner.text
+        for k, value in enumerate((*call.arguments, call.out)):
+            text.add(f"store_int64(data, {8 * k}, {self.buffers[value]})")
+            stride = value.dtype.itemsize if value in self.born else 0
+            text.add(f"store_int64(strides, {8 * k}, {stride})")
+        text.add("store_int64(dims, 0, count)")
+        function, context, auxdata = (f"load_int64({call.loop}, {8 * k})" for k in range(3))
+        text.open(f"if call_inner_loop({function}, {context}, data, dims, strides, {auxdata}) != 0:")
+        text.add(f"return {int(Status.INNER_LOOP)}")
+        text.close()
+
+
+def tile_size(values: list[Value]) -> int:
+    """A power of two such that all buffers stay in the cache."""
+    wanted = CACHE_BYTES // max(1, sum(v.dtype.itemsize for v in values))
+    return max(128, min(TILE_LIMIT, 1 << (wanted.bit_length() - 1)))
+
+
+def emit_tiles(owner: Any, depth: int) -> None:
+    """Write the innermost loop, of the given depth, as stages over tiles."""
+    tiles = Tiles(owner, depth)
+    tiles.plan()
+    tiles.emit()

@@ -1,0 +1,115 @@
+"""What backend tests share: rows of their own, a recorder that builds graphs by running NumPy, and comparison by bits."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitmagic.graph import ArrayMeta, Graph, Node, PyMeta, interpret, verify
+from jitmagic.ops.lowering import Cast, InnerLoop, Lowering, Pointwise, Select, View
+from jitmagic.ops.record import Inferred, Op
+
+
+def row(name: str, call: Callable[..., Any], lower: Lowering | None = None, effects: bool = False) -> Op:
+    return Op(name, call, lambda call: Inferred(None), lower=lower, effects=effects)
+
+
+def _astype(x: Any, dtype: Any) -> Any:
+    return x.astype(dtype)
+
+
+POINTWISE = {
+    "add": Pointwise("a + b"),
+    "subtract": Pointwise("a - b"),
+    "multiply": Pointwise("a * b"),
+    "divide": Pointwise("a / b", "f"),
+    "negative": Pointwise("-a", "if"),
+    "sqrt": Pointwise("sqrt(a)", "f"),
+    "less": Pointwise("a < b"),
+    "equal": Pointwise("a == b"),
+    "bitwise_xor": Pointwise("a ^ b", "iu"),
+}
+INNER = ["exp", "log", "sin", "arctan2", "power", "floor_divide", "maximum", "hypot", "absolute", "logical_and"]
+ROWS = {name: row(name, getattr(np, name), lower) for name, lower in POINTWISE.items()}
+ROWS |= {name: row(name, getattr(np, name), InnerLoop()) for name in INNER}
+ROWS |= {
+    "astype": row("astype", _astype, Cast()),
+    "where": row("where", np.where, Select()),
+    "getitem": row("getitem", operator.getitem, View()),
+    "transpose": row("transpose", np.transpose, View()),
+    "reshape": row("reshape", np.reshape),
+    "broadcast_to": row("broadcast_to", np.broadcast_to, View()),
+    "cumsum": row("cumsum", np.cumsum),
+}
+
+
+class Recorder:
+    """Builds a graph from real arrays: every call runs in NumPy at once, and its result describes the node."""
+
+    def __init__(self) -> None:
+        self.graph = Graph()
+        self.values: dict[Node, Any] = {}
+
+    def input(self, value: Any, name: str = "x") -> Node:
+        meta = ArrayMeta.of(value) if isinstance(value, np.ndarray | np.generic) else PyMeta(type(value))
+        return self._keep(self.graph.input(name, meta), value)
+
+    def call(self, name: str | Op, *args: Any, **kwargs: Any) -> Node:
+        op = ROWS[name] if isinstance(name, str) else name
+
+        def real(value: Any) -> Any:
+            return self.values[value] if isinstance(value, Node) else value
+
+        with np.errstate(all="ignore"):
+            result = op.call(*map(real, args), **{k: real(v) for k, v in kwargs.items()})
+        source = args[0] if isinstance(op.lower, View) else None
+        return self._keep(self.graph.call(op, args, kwargs, ArrayMeta.of(result), view_of=source), result)
+
+    def _keep(self, node: Node, value: Any) -> Node:
+        self.values[node] = value
+        return node
+
+    def finish(self, *outputs: Node) -> Graph:
+        self.graph.outputs = list(outputs)
+        verify(self.graph, pure=True)
+        return self.graph
+
+    @property
+    def inputs(self) -> list[Any]:
+        return [self.values[n] for n in self.graph.inputs]
+
+
+def assert_same(found: Any, wanted: Any, what: str = "") -> None:
+    """Same type, dtype, shape, memory order and bits; NaNs are equal whatever their payload."""
+    assert type(found) is type(wanted), (what, type(found), type(wanted))
+    assert found.dtype == wanted.dtype, (what, found.dtype, wanted.dtype)
+    assert found.shape == wanted.shape, (what, found.shape, wanted.shape)
+    both_nan = (found != found) & (wanted != wanted)
+    assert np.all(_same_bits(found, wanted) | both_nan), (what, found, wanted)
+    if isinstance(found, np.ndarray) and found.size:
+        live = [a for a, n in enumerate(found.shape) if n != 1]
+        assert [found.strides[a] for a in live] == [wanted.strides[a] for a in live], (what, found.strides)
+
+
+def _same_bits(one: Any, other: Any) -> Any:
+    """Equal and of equal sign: -0.0 is not 0.0."""
+    if one.dtype.kind != "c":
+        return (one == other) & (np.signbit(one) == np.signbit(other) if one.dtype.kind == "f" else True)
+    return _same_bits(one.real, other.real) & _same_bits(one.imag, other.imag)
+
+
+def assert_agrees(program: Callable[[Sequence[Any]], list[Any]], graph: Graph, inputs: Sequence[Any]) -> None:
+    """``program`` gives what the interpreter gives, and changes no input."""
+    before = [x.copy() if isinstance(x, np.ndarray) else x for x in inputs]
+    with np.errstate(all="ignore"):
+        wanted = interpret(graph, inputs)
+        found = program(inputs)
+    assert len(found) == len(wanted)
+    for k, (one, other) in enumerate(zip(found, wanted, strict=True)):
+        assert_same(one, other, f"output {k}")
+    for x, old in zip(inputs, before, strict=True):
+        if isinstance(x, np.ndarray):
+            assert_same(x.copy(), old)
