@@ -1,19 +1,20 @@
-"""What backend tests share: rows of their own, a recorder that builds graphs by running NumPy, and comparison by bits."""
+"""What backend tests share: rows of their own, a recorder of graphs, and comparison by bits."""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from jitmagic.graph import ArrayMeta, Graph, Node, PyMeta, interpret, verify
-from jitmagic.ops.lowering import Cast, InnerLoop, Lowering, Pointwise, Select, View
+from jitmagic.ops import by_name
+from jitmagic.ops.lowering import Cast, Lowering, Select, View
 from jitmagic.ops.record import Inferred, Op
 
 
 def row(name: str, call: Callable[..., Any], lower: Lowering | None = None, effects: bool = False) -> Op:
+    """A row of the test's own, not registered."""
     return Op(name, call, lambda call: Inferred(None), lower=lower, effects=effects)
 
 
@@ -21,29 +22,8 @@ def _astype(x: Any, dtype: Any) -> Any:
     return x.astype(dtype)
 
 
-POINTWISE = {
-    "add": Pointwise("a + b"),
-    "subtract": Pointwise("a - b"),
-    "multiply": Pointwise("a * b"),
-    "divide": Pointwise("a / b", "f"),
-    "negative": Pointwise("-a", "if"),
-    "sqrt": Pointwise("sqrt(a)", "f"),
-    "less": Pointwise("a < b"),
-    "equal": Pointwise("a == b"),
-    "bitwise_xor": Pointwise("a ^ b", "iu"),
-}
-INNER = ["exp", "log", "sin", "arctan2", "power", "floor_divide", "maximum", "hypot", "absolute", "logical_and"]
-ROWS = {name: row(name, getattr(np, name), lower) for name, lower in POINTWISE.items()}
-ROWS |= {name: row(name, getattr(np, name), InnerLoop()) for name in INNER}
-ROWS |= {
-    "astype": row("astype", _astype, Cast()),
-    "where": row("where", np.where, Select()),
-    "getitem": row("getitem", operator.getitem, View()),
-    "transpose": row("transpose", np.transpose, View()),
-    "reshape": row("reshape", np.reshape),
-    "broadcast_to": row("broadcast_to", np.broadcast_to, View()),
-    "cumsum": row("cumsum", np.cumsum),
-}
+# what the registry calls otherwise, or spells in many ways
+ROWS = {"astype": row("astype", _astype, Cast()), "where": row("where", np.where, Select())}
 
 
 class Recorder:
@@ -58,14 +38,15 @@ class Recorder:
         return self._keep(self.graph.input(name, meta), value)
 
     def call(self, name: str | Op, *args: Any, **kwargs: Any) -> Node:
-        op = ROWS[name] if isinstance(name, str) else name
+        op = ROWS.get(name) or by_name(name) if isinstance(name, str) else name
 
         def real(value: Any) -> Any:
             return self.values[value] if isinstance(value, Node) else value
 
         with np.errstate(all="ignore"):
             result = op.call(*map(real, args), **{k: real(v) for k, v in kwargs.items()})
-        source = args[0] if isinstance(op.lower, View) else None
+        shares = isinstance(op.lower, View) and np.may_share_memory(result, real(args[0]))
+        source = args[0] if shares else None
         return self._keep(self.graph.call(op, args, kwargs, ArrayMeta.of(result), view_of=source), result)
 
     def _keep(self, node: Node, value: Any) -> Node:

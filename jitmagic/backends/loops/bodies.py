@@ -61,7 +61,6 @@ class Builder:
         recipe = self.recipes[node]
         kernel = self.kernel
         kernel.flags |= recipe.flags
-        kernel.always |= recipe.always
         pairs = zip(recipe.arguments, recipe.dtypes, strict=True)
         arguments = tuple(self.converted(argument, dtype) for argument, dtype in pairs)
         if recipe.kind == "cast":
@@ -99,10 +98,8 @@ class Builder:
         return self.known[key]
 
     def note_cast(self, source: np.dtype[Any], target: np.dtype[Any]) -> None:
-        """What a conversion may report. Floats out of an integer's range have no defined result at all."""
-        if source.kind == "f" and target.kind in "iu":
-            self.kernel.always |= int(FloatFlag.INVALID)
-        elif source.kind == "f" and target.kind == "f":
+        """What a conversion may report; floats that do not fit into an integer are an error of the kernel."""
+        if source.kind == "f" and target.kind == "f":
             self.kernel.flags |= int(FloatFlag.OVER | FloatFlag.UNDER | FloatFlag.INVALID)
 
     def source(self, argument: Any, dtype: np.dtype[Any]) -> Value:

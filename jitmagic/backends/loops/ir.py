@@ -201,7 +201,7 @@ class Kernel:
 
     ``extent`` names an operand and its axis for each axis of the space: there the target finds the size.
     ``reduced`` are the axes that a ``Fold`` sums over. ``flags`` are the floating-point conditions that matter
-    (NumPy's numbers), ``always`` those that matter even if nobody listens. ``serial`` keeps it on one thread.
+    (NumPy's numbers). ``serial`` keeps it on one thread.
     """
 
     name: str
@@ -212,7 +212,6 @@ class Kernel:
     extent: list[tuple[str, int]] = field(default_factory=list)
     reduced: tuple[int, ...] = ()
     flags: int = 0
-    always: int = 0
     serial: bool = False
 
     @property

@@ -19,13 +19,14 @@ from jitmagic.backends.native.abi import FloatFlag
 from jitmagic.backends.native.inner_loop import inner_loop
 from jitmagic.errors import InternalError
 from jitmagic.graph import ArrayMeta, Node, PyMeta, hint_of
+from jitmagic.graph.node import nodes_in
 from jitmagic.ops.lowering import Cast, InnerLoop, Pointwise, Select
 
 __all__ = ["Recipe", "recipe"]
 
 ALL_FLAGS = int(FloatFlag.DIVIDE | FloatFlag.OVER | FloatFlag.UNDER | FloatFlag.INVALID)
 # What expressions may call; each is exact and compiles to one instruction or a few
-CALLS = {"sqrt", "abs", "fabs", "floor", "ceil", "trunc", "rint", "copysign", "min", "max", "isnan"}
+CALLS = set(["abs", "ceil", "copysign", "floor", "isfinite", "isinf", "isnan", "rint", "signbit", "sqrt", "trunc"])
 WEAK = (bool, int, float)
 
 
@@ -34,7 +35,7 @@ class Recipe:
     """``kind`` is ``apply`` (``expression``), ``strided`` (``ufunc``) or ``cast``.
 
     ``arguments`` are nodes or Python numbers, ``dtypes`` what each is converted to first; ``flags`` are the
-    floating-point conditions that NumPy would report, ``always`` those after which the result is not to be used.
+    floating-point conditions that NumPy would report.
     """
 
     kind: str
@@ -44,14 +45,16 @@ class Recipe:
     expression: str = ""
     ufunc: np.ufunc | None = None
     flags: int = ALL_FLAGS
-    always: int = 0
 
 
 def recipe(node: Node) -> Recipe | None:
     """How to compute one element of ``node``, or None."""
-    if node.op is None or node.kwargs or not is_array(node):
+    if node.op is None or not is_array(node):
         return None
-    build = _BUILDERS.get(type(getattr(node.op, "lower", None)))
+    kind = type(getattr(node.op, "lower", None))
+    if node.kwargs and kind is not Cast:
+        return None
+    build = _BUILDERS.get(kind)
     found = None if build is None else build(node)
     return found if found is not None and _arguments_fit(found) else None
 
@@ -185,8 +188,8 @@ def _steps_by_one(meta: Any, axis: int) -> bool:
 
 def _cast(node: Node) -> Recipe | None:
     source = node.args[0] if node.args else None
-    if not isinstance(source, Node) or not isinstance(source.meta, ArrayMeta):
-        return None
+    if not isinstance(source, Node) or not is_array(source) or any(True for _ in nodes_in(node.kwargs)):
+        return None  # (order, casting and the like show in the description of the result)
     assert isinstance(node.meta, ArrayMeta)
     dtype = node.meta.dtype
     return Recipe("cast", (source,), (dtype,), dtype, flags=0)

@@ -9,7 +9,6 @@ from typing import TypeAlias
 from jitmagic.backends.loops.bodies import Built, build_pointwise
 from jitmagic.backends.loops.fuse import Group, fuse
 from jitmagic.backends.loops.operands import dense_axes, is_array
-from jitmagic.backends.loops.recipes import Recipe
 from jitmagic.graph import ArrayMeta, Graph, Node
 
 __all__ = ["Call", "Launch", "Schedule", "Step", "schedule"]
@@ -46,15 +45,18 @@ class Schedule:
         return (step for step in self.steps if isinstance(step, Launch))
 
 
-def schedule(graph: Graph) -> Schedule:
-    """Decide which nodes share a kernel, and in which order everything runs."""
+def schedule(graph: Graph, smallest: int = 2) -> Schedule:
+    """Decide which nodes share a kernel, and in which order everything runs.
+
+    Groups of less than ``smallest`` nodes are left to NumPy: a kernel of one call gains nothing.
+    """
     groups, recipes = fuse(graph)
     result = Schedule(graph)
-    needed = _needed_in_memory(graph, groups, recipes)
-    made = {node for group in groups if group.space is not None for node in group.nodes}
+    needed = _needed_in_memory(graph, groups)
+    made = {node for group in groups if len(group.nodes) >= smallest for node in group.nodes}
     dense = {node: _trusted_dense(node, node in made) for node in graph.nodes if is_array(node)}
     for group in groups:
-        if group.space is None or not worth_a_kernel(group, recipes):
+        if group.space is None or len(group.nodes) < smallest:
             result.steps += [Call(node) for node in group.nodes if node.kind in ("call", "item")]
             result.marks |= {n: _mark(n) for n in group.nodes if n.kind == "call"}
             continue
@@ -64,11 +66,6 @@ def schedule(graph: Graph) -> Schedule:
         result.steps.append(Launch(built, tuple(group.nodes)))
         result.marks |= dict.fromkeys(group.nodes, name)
     return _without_unread_views(result)
-
-
-def worth_a_kernel(group: Group, recipes: dict[Node, Recipe]) -> bool:
-    """A kernel of one NumPy call gains nothing."""
-    return len(group.nodes) > 1
 
 
 def _mark(node: Node) -> str:
@@ -82,7 +79,7 @@ def _trusted_dense(node: Node, is_ours: bool) -> tuple[int, ...] | None:
     return dense_axes(meta) if is_ours or meta.contiguous else None
 
 
-def _needed_in_memory(graph: Graph, groups: list[Group], recipes: dict[Node, Recipe]) -> set[Node]:
+def _needed_in_memory(graph: Graph, groups: list[Group]) -> set[Node]:
     """Nodes that are outputs, or that something outside of their own group reads."""
     needed = set(graph.outputs)
     for group in groups:

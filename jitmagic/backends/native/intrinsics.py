@@ -210,6 +210,23 @@ _define_fma("fma_float64", types.float64)
 _define_fma("fma_float32", types.float32)
 
 
+@intrinsic
+def select(context, condition, a, b):  # type: ignore[no-untyped-def]  # Numba reads the signature
+    """``a if condition else b`` with both computed: LLVM may not move arithmetic, and its flags, into a branch."""
+    if a != b or condition != types.boolean:
+        return None
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        chosen = builder.select(*args)
+        chosen.set_metadata("unpredictable", builder.module.add_metadata([]))
+        return chosen
+
+    return a(condition, a, b), emit
+
+
+NAMESPACE["select"] = select
+
+
 # ---------------------------------------------------------------- calls through addresses
 
 

@@ -21,20 +21,17 @@ _NAMES = {
 }
 
 
-def listened(result: int, flags: int, always: int) -> bool:
+def listened(result: int, flags: int) -> bool:
     """Whether a launch that gave ``result`` met something that the user would see: an error or a reported flag.
 
-    ``flags`` are the conditions that NumPy reports for this kernel, ``always`` those that spoil the result.
+    ``flags`` are the conditions that NumPy reports for this kernel.
     """
     if result & 0xFF:
         return True
-    found = result >> 8
-    if found & always:
-        return True
-    found &= flags
+    found = (result >> 8) & flags
     if not found:
         return False
-    asked = np.geterr()
+    asked: dict[str, Any] = dict(np.geterr())
     return any(found & int(flag) and asked[name] != "ignore" for name, flag in _NAMES.items())
 
 

@@ -30,7 +30,13 @@ from jitmagic.backends.loops.ir import (
 from jitmagic.backends.loops.nest import Nest, accesses, make_nest
 from jitmagic.backends.native.abi import Operand as Words
 from jitmagic.backends.native.abi import Status, parse_form
-from jitmagic.backends.numba_cpu.expressions import apply_text, cast_text, literal_text, scalar_text
+from jitmagic.backends.numba_cpu.expressions import (
+    apply_text,
+    cast_text,
+    literal_text,
+    range_text,
+    scalar_text,
+)
 from jitmagic.backends.numba_cpu.text import Text
 from jitmagic.backends.numba_cpu.tiles import emit_tiles
 
@@ -45,7 +51,7 @@ def emit(kernel: Kernel) -> str:
     emitter.checks()
     emitter.pointers()
     emitter.loops()
-    emitter.text.add("return 0")
+    emitter.finish()
     return str(emitter.text)
 
 
@@ -124,6 +130,21 @@ class Emitter:
                 if index.start:
                     terms.append(f"{_start(access.operand, axis, index)} * {access.operand}_s{axis}")
             self.text.add(f"{name} = {' + '.join(terms)}")
+
+        if self.has_ranges:
+            self.text.add("bad = 0")
+
+    @property
+    def has_ranges(self) -> bool:
+        """Whether some conversion is defined only for a range of values."""
+        return any(isinstance(s, Cast) and range_text(s) for s in self.kernel.body)
+
+    def finish(self) -> None:
+        if self.has_ranges:
+            self.text.open("if bad != 0:")
+            self.text.add(f"return {int(Status.VALUE_ERROR)}")
+            self.text.close()
+        self.text.add("return 0")
 
     # ------------------------------------------------------------ loops
 
@@ -243,6 +264,9 @@ class Emitter:
             letter = self.kernel.operand(statement.operand).letter
             self.text.add(f"{statement.out} = {scalar_text(statement, self.words[statement.operand].first, letter)}")
         else:
+            condition = range_text(statement) if isinstance(statement, Cast) else None
+            if condition is not None:
+                self.text.add(f"bad |= select({condition}, 0, 1)")
             self.text.add(f"{statement.out} = {_TEXTS[type(statement)](statement)}")  # type: ignore[union-attr]  # the rest makes values
 
 

@@ -15,29 +15,56 @@ import numpy as np
 
 from jitmagic.backends.loops.ir import Apply, Cast, Literal, Scalar, Value
 
-__all__ = ["apply_text", "cast_text", "literal_text", "scalar_text"]
+__all__ = ["apply_text", "cast_text", "literal_text", "range_text", "scalar_text"]
 
 FUNCTIONS = {
-    "sqrt": "math.sqrt",
-    "fabs": "abs",
     "abs": "abs",
+    "ceil": "np.ceil",
+    "copysign": "math.copysign",
+    "floor": "np.floor",
+    "isfinite": "math.isfinite",
+    "isinf": "math.isinf",
     "isnan": "math.isnan",
+    "rint": "np.rint",
+    "signbit": "np.signbit",
+    "sqrt": "math.sqrt",
+    "trunc": "np.trunc",
 }
 
 
 def apply_text(statement: Apply) -> str:
     """The expression over the names of its arguments, in the dtype of the result."""
-    text = substitute(statement.expression, dict(zip("abcdefgh", map(str, statement.arguments), strict=False)))
+    names = dict(zip("abcdefgh", map(str, statement.arguments), strict=False))
+    text = substitute(statement.expression, names, statement.arguments[0].dtype)
     return typed(text, statement.out.dtype)
 
 
-def substitute(expression: str, names: dict[str, str]) -> str:
-    """``expression`` with other names for its operands, and Numba's names for its functions."""
+def substitute(expression: str, names: dict[str, str], dtype: np.dtype[Any]) -> str:
+    """``expression`` with other names for its operands, Numba's functions, and constants of the loop's dtype.
+
+    It becomes free of branches: into a branch LLVM would move arithmetic whose floating-point flags must show.
+    """
 
     class Rename(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.AST:
             wanted = names.get(node.id) or FUNCTIONS.get(node.id, node.id)
             return ast.parse(wanted, mode="eval").body
+
+        def visit_Constant(self, node: ast.Constant) -> ast.AST:
+            plain = dtype == np.float64 or dtype.kind == "b"
+            return node if plain else ast.parse(f"np.{dtype.name}({node.value!r})", mode="eval").body
+
+        def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+            parts = [self.visit(part) for part in (node.test, node.body, node.orelse)]
+            return ast.Call(ast.Name("select"), parts, [])
+
+        def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+            operator = ast.BitAnd() if isinstance(node.op, ast.And) else ast.BitOr()
+            first: ast.expr
+            first, *rest = [self.visit(value) for value in node.values]
+            for value in rest:
+                first = ast.BinOp(first, operator, value)
+            return first
 
     return ast.unparse(Rename().visit(ast.parse(expression, mode="eval")).body)
 
@@ -78,13 +105,7 @@ def _from_bool(source: Value, target: np.dtype[Any]) -> str:
 
 
 def _from_float(source: Value, target: np.dtype[Any]) -> str:
-    """C compilers convert floats to narrow integers through int32, to uint32 through int64; so do NumPy's loops."""
-    if target.kind == "b":
-        return f"{source} != 0.0"
-    if target.kind == "f" or target.itemsize == 8:
-        return f"np.{target.name}({source})"
-    middle = "int64" if target == np.uint32 else "int32"
-    return f"np.{target.name}(np.{middle}({source}))"
+    return f"{source} != 0.0" if target.kind == "b" else f"np.{target.name}({source})"
 
 
 _CASTS: dict[str, Callable[[Value, np.dtype[Any]], str]] = {
@@ -93,6 +114,19 @@ _CASTS: dict[str, Callable[[Value, np.dtype[Any]], str]] = {
     "u": _from_bool_or_int,
     "f": _from_float,
 }
+
+
+def range_text(statement: Cast) -> str | None:
+    """The condition under which the conversion is defined; None where it always is.
+
+    Outside of it LLVM may give anything, and NumPy reports it, or gives what the processor happens to give.
+    """
+    source, target = statement.source, statement.out.dtype
+    if source.dtype.kind != "f" or target.kind not in "iu":
+        return None
+    info = np.iinfo(target)
+    low = f"{source} >= {float(info.min)}" if target == np.int64 else f"{source} > {float(info.min - 1)}"
+    return f"({low}) & ({source} < {float(int(info.max) + 1)})"
 
 
 def scalar_text(statement: Scalar, word: int, letter: str) -> str:

@@ -145,9 +145,9 @@ class Writer:
                 values[operand.name] = f"int({values[operand.name]})"
         arguments = ", ".join(values[o.name] for o in kernel.operands)
         launcher = self.constant(make_launcher(kernel.form), "launch")
-        address = self.constant(self.natives[kernel.name].address, kernel.name)
-        self.lines.append(f"    r = {launcher}({address}, 0, {self.extents(step)}, {arguments})  # {_lines(step)}")
-        self.lines.append(f"    if r and listened(r, {kernel.flags}, {kernel.always}): raise Bail")
+        self.scope[kernel.name] = self.natives[kernel.name].address
+        self.lines.append(f"    r = {launcher}({kernel.name}, 0, {self.extents(step)}, {arguments})  # {_lines(step)}")
+        self.lines.append(f"    if r and listened(r, {kernel.flags}): raise Bail")
 
     def allocation(self, node: Node) -> str:
         """A new array in NumPy's memory order."""
@@ -171,7 +171,7 @@ class Writer:
         assert ufunc is not None
         dtypes = (*(a.dtype for a in statement.arguments), statement.out.dtype)
         loop = inner_loop(ufunc, dtypes)
-        table = np.array([loop.function, loop.context, loop.auxdata], np.int64)
+        table = np.array([loop.function, int(loop.context), loop.auxdata], np.int64)
         self.scope.setdefault("kept", []).append((loop, table))
         return self.constant(int(table.ctypes.data), "f_address")
 

@@ -46,9 +46,9 @@ class Program:
         return self.run(*inputs)
 
 
-def compile_graph(graph: Graph, examples: Sequence[Any] | None = None) -> Program:
-    """Fuse, emit and compile; ``examples`` are not looked at."""
-    plan = schedule(graph)
+def compile_graph(graph: Graph, examples: Sequence[Any] | None = None, *, smallest: int = 2) -> Program:
+    """Fuse, emit and compile; ``examples`` are not looked at. ``smallest``: see ``schedule``."""
+    plan = schedule(graph, smallest)
     kernels = tuple(_compile(plan))
     host = write_host(plan, {k.name: k.native for k in kernels})
     return Program(

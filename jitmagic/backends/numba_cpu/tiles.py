@@ -9,7 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from jitmagic.backends.loops.ir import Kernel, Statement, Store, Strided, Value, arguments_of
+from jitmagic.backends.loops.ir import (
+    Apply,
+    Cast,
+    Kernel,
+    Literal,
+    Load,
+    Scalar,
+    Statement,
+    Store,
+    Strided,
+    Value,
+    arguments_of,
+)
 from jitmagic.backends.native.abi import Status
 from jitmagic.backends.numba_cpu.text import Text
 
@@ -56,7 +68,7 @@ class Tiles:
                 self.born[statement.out] = stage + 1
             else:
                 self.stage.setdefault(stage, []).append(statement)
-                if not isinstance(statement, Store):
+                if isinstance(statement, Load | Scalar | Literal | Cast | Apply):
                     self.born[statement.out] = stage
 
     def needs_buffer(self) -> list[Value]:
