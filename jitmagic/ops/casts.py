@@ -10,6 +10,7 @@ import numpy as np
 from jitmagic.graph.meta import ArrayMeta
 from jitmagic.ops.describe import array_meta, find_arrays
 from jitmagic.ops.lowering import Cast
+from jitmagic.ops.quiet import Quiet
 from jitmagic.ops.record import Arguments, Form, Inferred, Sample
 from jitmagic.ops.refusals import unsupported
 from jitmagic.ops.registry import op
@@ -33,7 +34,7 @@ def _converted(call: Arguments) -> Inferred:
     if not isinstance(x, ArrayMeta):
         return _from_other(call)
     small = clipped(x)
-    with np.errstate(all="ignore"):
+    with Quiet():
         result = call.op.call(small, *call.args[1:], **call.kwargs)
     if result is small:
         return Inferred(x, same_as=0)

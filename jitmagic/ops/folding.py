@@ -11,6 +11,7 @@ import numpy as np
 from jitmagic.graph.meta import ArrayMeta, PyMeta
 from jitmagic.graph.shapes import SymInt
 from jitmagic.ops.probing import probe
+from jitmagic.ops.quiet import Quiet
 from jitmagic.ops.record import Arguments, Inferred
 from jitmagic.ops.sizes import Shape, product
 from jitmagic.ops.spreading import laid_out
@@ -75,5 +76,5 @@ def _run(
 ) -> Any:
     """The function on the smallest array of that layout."""
     base = surrogate(ArrayMeta(dtype, shape, strides), shape)
-    with np.errstate(all="ignore"):
+    with Quiet():
         return call(base, *args, **dict(kwargs))

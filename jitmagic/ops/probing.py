@@ -21,6 +21,7 @@ from jitmagic.graph.polynomial import Polynomial, evaluate, symbols_of
 from jitmagic.graph.shapes import Dim, SymInt, hint_of
 from jitmagic.ops.describe import ONE_OF_TYPE, find_arrays, replace_leaves
 from jitmagic.ops.orders import inner_first
+from jitmagic.ops.quiet import Quiet
 from jitmagic.ops.record import Arguments, Inferred
 from jitmagic.ops.refusals import is_small, run_hollow
 from jitmagic.ops.sizes import same_size
@@ -63,7 +64,7 @@ class Draw:
         """The operation on small arrays."""
         self.made.clear()
         args, kwargs = replace_leaves((call.args, dict(call.kwargs)), self.leaf)
-        with np.errstate(all="ignore"):
+        with Quiet():
             return call.op.call(*args, **kwargs)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from jitmagic.errors import InternalError, Unsupported
 from jitmagic.ops.describe import find_arrays
+from jitmagic.ops.quiet import Quiet
 from jitmagic.ops.record import Arguments
 from jitmagic.ops.surrogates import hollow
 
@@ -27,7 +28,7 @@ def refuse(call: Arguments) -> NoReturn:
 
 def run_hollow(call: Arguments) -> Any:
     """Run the call on arrays of full shape over one element each."""
-    with np.errstate(all="ignore"):
+    with Quiet():
         return call.op.call(*hollow(call.args), **hollow(dict(call.kwargs)))
 
 

@@ -17,6 +17,7 @@ from jitmagic.errors import Unsupported
 from jitmagic.graph.meta import ArrayMeta, PyMeta
 from jitmagic.ops.describe import ONE_OF_TYPE, describe
 from jitmagic.ops.lowering import Pointwise
+from jitmagic.ops.quiet import Quiet
 from jitmagic.ops.record import Arguments, Form, Inferred, Sample
 from jitmagic.ops.refusals import refuse
 from jitmagic.ops.registry import op
@@ -89,7 +90,7 @@ def _key(value: Any) -> Any:
 @lru_cache(maxsize=4096)
 def _of_ones(call: Callable[..., Any], keys: tuple[Any, ...]) -> Any:
     values = [k[1] if isinstance(k, tuple) else np.ones((), k)[()] for k in keys]
-    with np.errstate(all="ignore"):
+    with Quiet():
         try:
             result = call(*values)
         except TypeError:

@@ -11,6 +11,7 @@ from jitmagic.graph.meta import ArrayMeta, PyMeta
 from jitmagic.graph.shapes import Dim, SymInt, hint_of
 from jitmagic.ops.describe import ONE_OF_TYPE, array_meta, replace_leaves
 from jitmagic.ops.orders import inner_first
+from jitmagic.ops.quiet import Quiet
 from jitmagic.ops.record import Arguments, Inferred
 from jitmagic.ops.refusals import refuse
 from jitmagic.ops.sizes import Shape, broadcast
@@ -34,7 +35,7 @@ def clipped(value: Any) -> Any:
 
 def run_clipped(call: Arguments, args: tuple[Any, ...] | None = None) -> Any:
     """The operation on such arrays."""
-    with np.errstate(all="ignore"):
+    with Quiet():
         return call.op.call(*clipped(call.args if args is None else args), **clipped(dict(call.kwargs)))
 
 

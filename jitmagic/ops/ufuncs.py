@@ -13,6 +13,7 @@ from jitmagic.graph.meta import ArrayMeta, Meta, PyMeta
 from jitmagic.graph.shapes import hint_of
 from jitmagic.ops.describe import ONE_OF_TYPE, array_meta, describe
 from jitmagic.ops.orders import allocated, inner_first
+from jitmagic.ops.quiet import Quiet
 from jitmagic.ops.record import Arguments, Inferred
 from jitmagic.ops.refusals import refuse
 from jitmagic.ops.sizes import broadcast, same_size
@@ -93,7 +94,7 @@ def _placed_by_running(call: Arguments, dtypes: tuple[Any, ...], shape: Any) -> 
     options = {k: v for k, v in call.kwargs.items() if k != "out"}
     if options.pop("where", True) is not True:
         options |= {"where": small(call.kwargs["where"]), "out": None}
-    with np.errstate(all="ignore"):
+    with Quiet():
         result = call.op.call(*map(small, call.args), **options)
     results = result if isinstance(result, tuple) else (result,)
     return tuple(
@@ -147,7 +148,7 @@ def _option(name: str, value: Any) -> Any:
 def _ask(ufunc: np.ufunc, operands: tuple[Any, ...], kwargs: tuple[tuple[str, Any], ...]) -> tuple[np.dtype[Any], ...]:
     """Call the ufunc on empty arrays: every check on types happens, nothing is computed."""
     options = {k: _empty(v) if k in ("out", "where") else v for k, v in kwargs}
-    with np.errstate(all="ignore"):
+    with Quiet():
         result = ufunc(*(o[1] if isinstance(o, tuple) else _empty(o) for o in operands), **options)
     return tuple(r.dtype for r in (result if isinstance(result, tuple) else (result,)))
 

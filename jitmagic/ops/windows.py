@@ -10,6 +10,7 @@ from jitmagic.ops.describe import array_meta
 from jitmagic.ops.folding import along
 from jitmagic.ops.lowering import Scan
 from jitmagic.ops.probing import probe
+from jitmagic.ops.quiet import Quiet
 from jitmagic.ops.record import Arguments, Form, Inferred
 from jitmagic.ops.refusals import refuse
 from jitmagic.ops.registry import op
@@ -63,7 +64,7 @@ def _differences(call: Arguments) -> Inferred:
         return probe(call)
     shape = (*x.shape[:axis], left, *x.shape[axis + 1 :])
     sizes = tuple(times + 2 if i == axis else min(n, 2) for i, n in enumerate(x.hint_shape))
-    with np.errstate(all="ignore"):
+    with Quiet():
         small = np.diff(surrogate(x, sizes), n=times, axis=axis)
     return Inferred(laid_out(small, shape))
 
