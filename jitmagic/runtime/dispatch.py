@@ -91,11 +91,11 @@ def make_run(form: Form, entries: Sequence[Entry], names: Mapping[str, Any], exi
 
 
 def make_straight_run(
-    form: Form, plain: Callable[..., Any], names: Mapping[str, Any], look_again: Callable[..., Any], calls: int
+    form: Form, plain: Callable[..., Any], names: Mapping[str, Any], look_again: Callable[..., Any], left: list[int]
 ) -> FunctionType:
-    """Generate a ``run`` that goes straight to the plain function, and asks ``look_again`` after ``calls`` calls."""
+    """Generate a ``run`` that goes straight to the plain function, and asks ``look_again`` after ``left[0]`` calls."""
     text = _STRAIGHT.format(parameters=form.parameters, call=form.layout.call(form.names))
-    return _define(text, form, {**names, "plain": plain, "look_again": look_again, "left": [calls]})
+    return _define(text, form, {**names, "plain": plain, "look_again": look_again, "left": left})
 
 
 def _define(text: str, form: Form, namespace: dict[str, Any]) -> FunctionType:

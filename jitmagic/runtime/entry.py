@@ -37,6 +37,7 @@ class Entry:
     capture: Capture
     lowered: Lowered
     go: Callable[..., Any] = field(init=False)
+    bails: int = 0
     hits: list[int] = field(default_factory=lambda: [0])
     trial: Trial | None = None
     is_demoted: bool = False

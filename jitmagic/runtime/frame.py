@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Mapping
@@ -24,6 +25,8 @@ Cells = tuple[CellType, ...]
 Miss = Callable[["CompiledFrame", Values, Cells], Any]
 
 _GRAVES_KEPT = 4
+_WINDOW = (64, 4096)  # calls that go straight to plain Python before the guards are looked at again
+_BAILS = 8  # an entry that gave up so often, and in more than one of so many calls, is left to plain Python
 
 
 class CompiledFrame(Target):
@@ -36,12 +39,12 @@ class CompiledFrame(Target):
 
     __slots__ = (
         "blocks",
-        "calls_straight",
         "closed",
         "entries",
         "form",
         "graves",
         "hits_buried",
+        "left",
         "line",
         "lock",
         "misses",
@@ -56,7 +59,9 @@ class CompiledFrame(Target):
         "state",
         "touchless",
         "trampoline",
+        "went_straight",
         "whole",
+        "window",
     )
 
     entries: list[Entry]
@@ -162,14 +167,33 @@ class CompiledFrame(Target):
         self.serial = 0
         self.plain_calls = self.misses = self.hits_buried = 0
         self.touchless = 0
-        self.calls_straight = 0
+        self.went_straight = self.window = 0  # calls that went straight to plain Python; how many may now
+        self.left = [0]  # of the window
         self.pieces.clear()
         self.graves.clear()
         self.state = FrameState()
         self.rebuild()
 
+    def note_bail(self, entry: Entry | None) -> None:
+        """The compiled code of ``entry`` gave up; if that happens often, plain Python is the better start."""
+        if entry is None or entry.is_demoted:
+            return
+        entry.bails += 1
+        if entry.bails < _BAILS or entry.bails * _BAILS < entry.hits[0]:
+            return
+        with self.lock:
+            entry.is_demoted = True
+            entry.go = self.plain_program()
+            self.rebuild()
+        self.record.fall_back(
+            f"compiled code had to give up in {entry.bails} calls, where NumPy had a warning or an error to tell",
+            "avoid the warning, or say that it does not matter: with np.errstate(all='ignore')",
+        )
+
     def note_death(self) -> None:
         """An object that an entry asks for by identity has died; the entry goes at the next miss, or now."""
+        if sys.is_finalizing():
+            return
         self.closed = ""
         if self.lock.acquire(blocking=False):  # this runs wherever the object happens to die
             try:
@@ -184,7 +208,7 @@ class CompiledFrame(Target):
     @property
     def calls(self) -> int:
         """Calls so far, the present one included."""
-        return self.hits + self.misses
+        return self.hits + self.misses + self.went_straight + self.window - self.left[0]
 
     # -- run
     def rebuild(self) -> None:
@@ -192,6 +216,8 @@ class CompiledFrame(Target):
         if self.entries and all(entry.is_demoted for entry in self.entries) and not self.is_piece:
             self._go_straight()
         else:
+            self.went_straight += self.window - self.left[0]
+            self.window, self.left = 0, [0]
             self.run = make_run(self.form, self.entries, self.names, self._exits())
 
     def promote(self, entry: Entry, go: Callable[..., Any]) -> None:
@@ -216,6 +242,7 @@ class CompiledFrame(Target):
             frame = frame_of()
             if frame is None:
                 return call_plain(over(plain, cells) if takes_cells else plain, layout, values)
+            frame.note_bail(frame.matching(values, cells))
             return frame.run_plain(values, cells)
 
         def stumble(*values: Any) -> Any:
@@ -229,18 +256,19 @@ class CompiledFrame(Target):
         """Every entry lost against plain Python: call that, and look at the guards again only now and then."""
         frame_of = weakref.ref(self)
         checking = make_run(self.form, self.entries, self.names, self._exits())
-        self.calls_straight = min(max(64, self.calls_straight * 2), 4096)
-        calls = self.calls_straight
+        self.went_straight += self.window
+        self.window = min(max(_WINDOW[0], self.window * 2), _WINDOW[1])
+        self.left = left = [self.window]
 
         def look_again(*values: Any) -> Any:
             frame = frame_of()
+            left[0] = 0
             if frame is not None:
-                frame.plain_calls += calls
                 with frame.lock:
                     frame.rebuild()
             return checking(*values)
 
-        self.run = make_straight_run(self.form, self.plain, self.names, look_again, calls)
+        self.run = make_straight_run(self.form, self.plain, self.names, look_again, left)
 
 
 def over(function: FunctionType, cells: Cells) -> FunctionType:

@@ -6,8 +6,10 @@ import functools
 import importlib
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from jitmagic.aot import CompiledGraph, compile_inference
 from jitmagic.aot.eager import aot_eager
@@ -59,11 +61,12 @@ def lower(graph: Graph, examples: Sequence[Any], options: Options) -> Lowered:
     """
     entry = _backend(options.backend)
     if not entry.pure:
-        return Lowered(_safely(graph, entry.compile(graph, examples)))
-    backend = aot_eager if _has_effects(graph) else entry.compile
-    variants = _Variants(graph, backend)
-    compiled = variants.compile(examples)
-    return _described(variants, compiled.program)
+        run = entry.compile(graph, examples)
+        return Lowered(_or_bail(_telling(run)) if all(n.is_pure for n in graph.nodes) else run)
+    if _has_effects(graph):
+        return Lowered(_Variants(graph, aot_eager, examples))
+    variants = _Variants(graph, entry.compile, examples)
+    return _described(_or_bail(variants), variants.known[0].program)
 
 
 def _interpreted(graph: Graph, examples: Sequence[Any] | None = None) -> Callable[[Sequence[Any]], list[Any]]:
@@ -71,7 +74,9 @@ def _interpreted(graph: Graph, examples: Sequence[Any] | None = None) -> Callabl
 
 
 def _pure_interpreted(graph: Graph, examples: Sequence[Any] | None = None) -> Any:
-    return aot_eager(graph, examples)
+    run = _telling(aot_eager(graph, examples))
+    run.boxed = True  # type: ignore[attr-defined]  # how aot knows that it empties the list
+    return run
 
 
 # Backends that need no code generator.
@@ -99,10 +104,8 @@ def _has_effects(graph: Graph) -> bool:
     return any(node.op is not None and node.op.effects for node in graph.nodes)
 
 
-def _safely(graph: Graph, run: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], list[Any]]:
-    """An error in a graph without writes and effects is raised again by the plain run, at the user's line."""
-    if not all(node.is_pure for node in graph.nodes):
-        return run
+def _or_bail(run: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], list[Any]]:
+    """``run`` that changes nothing if it raises: the plain run then raises the same, at the user's line."""
 
     def run_or_bail(arguments: list[Any]) -> list[Any]:
         try:
@@ -113,46 +116,52 @@ def _safely(graph: Graph, run: Callable[[list[Any]], list[Any]]) -> Callable[[li
     return run_or_bail
 
 
-@dataclass(slots=True)
+def _telling(run: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], list[Any]]:
+    """``run`` that raises where NumPy would warn, so that the plain run warns at the user's line."""
+
+    def run_telling(arguments: list[Any]) -> list[Any]:
+        with np.errstate(**{k: v if v == "ignore" else "raise" for k, v in np.geterr().items()}):  # type: ignore[arg-type]  # its own values
+            return run(arguments)
+
+    return run_telling
+
+
 class _Variants:
-    """One captured graph, compiled once for each way in which its arguments shared memory."""
+    """One captured graph, compiled once for each way in which its arguments share memory."""
 
-    graph: Graph
-    backend: Any
-    known: list[CompiledGraph] = field(default_factory=list)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def compile(self, arguments: Sequence[Any]) -> CompiledGraph:
-        made = compile_inference(self.graph, arguments, self.backend)
-        self.known.insert(0, made)
-        return made
+    def __init__(self, graph: Graph, backend: Any, examples: Sequence[Any]) -> None:
+        self._graph = graph
+        self._backend = backend
+        self._lock = threading.Lock()
+        self.known: list[CompiledGraph] = [compile_inference(graph, examples, backend)]
 
     def __call__(self, arguments: list[Any]) -> list[Any]:
         compiled = self.known[0]
         if compiled.plan.guard and not compiled.plan.guard.holds(arguments):
             compiled = self._other(arguments)
-        if _has_effects(self.graph):
-            return compiled.run(arguments)
-        try:
-            return compiled.run(arguments)
-        except Exception as error:  # nothing was changed: the plain run raises it at the user's line
-            raise Bail from error
+        return compiled.run(arguments)
 
     def _other(self, arguments: list[Any]) -> CompiledGraph:
-        """The variant for arguments that share memory in another way."""
-        with self.lock:
+        """The variant for arguments that share memory in another way; the latest one is tried first."""
+        with self._lock:
             for compiled in self.known:
                 if compiled.plan.guard.holds(arguments):
-                    return compiled
-            if len(self.known) >= _VARIANTS:
-                raise Bail
-            try:
-                return self.compile(arguments)
-            except Exception as error:  # there is no form for this way: plain Python has one
-                raise Bail from error
+                    break
+            else:
+                compiled = self._new(arguments)
+            self.known = [compiled, *(c for c in self.known if c is not compiled)]
+            return compiled
+
+    def _new(self, arguments: list[Any]) -> CompiledGraph:
+        if len(self.known) >= _VARIANTS:
+            raise Bail
+        try:
+            return compile_inference(self._graph, arguments, self._backend)
+        except Exception as error:  # there is no form for this way: plain Python has one
+            raise Bail from error
 
 
-def _described(variants: _Variants, program: Any) -> Lowered:
+def _described(run: Callable[[list[Any]], list[Any]], program: Any) -> Lowered:
     """What the report wants to know of a backend's program; backends that tell nothing are fine."""
     program = getattr(program, "plain", program)  # what aot.as_boxed put around it
     marks: dict[Node, str] = getattr(program, "marks", {})
@@ -162,7 +171,7 @@ def _described(variants: _Variants, program: Any) -> Lowered:
     ]
     lines = {node.span.line: mark for node, mark in marks.items() if node.span and mark != "view"}
     return Lowered(
-        variants,
+        run,
         kernels,
         getattr(program, "extern_count", 0),
         tuple(sorted(lines.items())),

@@ -54,6 +54,7 @@ class Server:
             return entry.go(*arguments)
         except Bail:
             pass
+        frame.note_bail(entry)
         return frame.run_plain(values, cells)
 
     def _entry_for(self, frame: CompiledFrame, values: Values, cells: Cells) -> Entry | None:
