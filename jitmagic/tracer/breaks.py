@@ -41,6 +41,11 @@ CATALOGUE = _rows(
         "see the card of that function",
     ),
     (
+        "region",
+        "the loop holds {detail}, which cannot be kept in a compiled loop",
+        "use numbers and single array elements in the loop",
+    ),
+    (
         "data-branch",
         "which way {detail} goes depends on the contents of an array",
         "use np.where, or compute both ways and choose",

@@ -14,6 +14,7 @@ from jitmagic.ops import Inferred, Op
 from jitmagic.ops.conversions import TO_PYTHON
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
+from jitmagic.tracer.variables.callables import ClassTracker
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.mappings import DictTracker
@@ -47,6 +48,13 @@ def _constant(tx: Evaluator, value: Any) -> Any:
     return known
 
 
+def _dtype_class(tx: Evaluator, value: Any) -> Any:
+    """``np.float32`` or ``float`` where a dtype is meant."""
+    if issubclass(value.value, np.generic) or value.value in (bool, int, float, complex):
+        return value.value
+    raise Unsupported("operator", value.describe())
+
+
 _OPERANDS: dict[type, Callable[[Any, Any], Any]] = {
     ArrayTracker: lambda tx, v: v.node,
     RunTimeNumber: lambda tx, v: v.node,
@@ -58,6 +66,7 @@ _OPERANDS: dict[type, Callable[[Any, Any], Any]] = {
     RangeTracker: lambda tx, v: v.constant(),
     DictTracker: lambda tx, v: {k: operand(tx, i) for k, i in v.items.items()},
     Lazy: lambda tx, v: operand(tx, v.realize()),
+    ClassTracker: _dtype_class,
 }
 
 
@@ -65,8 +74,6 @@ def wrap_node(tx: Evaluator, node: Node, meta: Meta) -> VariableTracker:
     """The tracker of a node's result."""
     if isinstance(meta, ArrayMeta):
         return ArrayTracker(node, meta)
-    if meta.type is int:
-        raise Unsupported("data-number", f"the int made by {node.op.name if node.op else node.name}")
     return RunTimeNumber(node, meta.type)
 
 

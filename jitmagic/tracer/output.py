@@ -74,6 +74,7 @@ class OutputGraph:
     seen_sizes: dict[str, tuple[int | None, ...]] = field(default_factory=dict)
     seen_numbers: dict[str, list[int | float]] = field(default_factory=dict)
     strict_axes: dict[str, str] = field(default_factory=dict)
+    refusals: dict[int, str] = field(default_factory=dict)
     input_nodes: dict[Node, Source] = field(default_factory=dict)
     symbol_inputs: dict[Source, SymInt] = field(default_factory=dict)
     number_inputs: dict[Source, Node] = field(default_factory=dict)
@@ -154,6 +155,10 @@ class OutputGraph:
         source = self.input_nodes.get(node)
         if source is not None and isinstance(node.meta, ArrayMeta):
             self.guards.add(writeable_guard(source))
+
+    def note_refusal(self, loop: ast.stmt, error: BaseException) -> None:
+        """Why a loop is not kept as a loop; shown if it then becomes a break."""
+        self.refusals[loop.lineno] = getattr(error, "detail", "") or str(error)
 
     def add_effect(self, effect: Effect) -> None:
         self.effects.append(effect)

@@ -12,13 +12,14 @@ from jitmagic.errors import Unsupported
 from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.expressions import OPERATORS, make_function
+from jitmagic.tracer.loops import capture_loop
 from jitmagic.tracer.operators import in_place
 from jitmagic.tracer.resume import BreakHere
 from jitmagic.tracer.signals import NotConstant, Raised, Returned
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.callables import ClassTracker
 from jitmagic.tracer.variables.constant import Constant
-from jitmagic.tracer.variables.sequences import ListTracker
+from jitmagic.tracer.variables.sequences import ListTracker, RangeTracker
 
 __all__ = ["STATEMENTS", "assign", "count_rounds", "run_block", "unpack_into"]
 
@@ -209,6 +210,8 @@ def count_rounds(tx: Evaluator, what: str) -> Callable[[], None]:
 
 
 def _for(tx: Evaluator, node: ast.For) -> Flow:
+    if _is_long(tx, node) and capture_loop(tx, node):
+        return None
     iterator = tx.eval(node.iter).iterate(tx)
     rounds = count_rounds(tx, ast.unparse(node.iter))
     while (item := iterator.next_item(tx)) is not None:
@@ -222,7 +225,19 @@ def _for(tx: Evaluator, node: ast.For) -> Flow:
     return run_block(tx, node.orelse)
 
 
+def _is_long(tx: Evaluator, node: ast.For) -> bool:
+    """Whether the loop has more rounds than are written out one by one without asking."""
+    if not isinstance(node.iter, ast.Call):
+        return False
+    rounds = tx.eval(node.iter)
+    if not isinstance(rounds, RangeTracker):
+        return False
+    return not rounds.is_constant or len(rounds.constant()) > SHORT_LOOP
+
+
 def _while(tx: Evaluator, node: ast.While) -> Flow:
+    if capture_loop(tx, node):
+        return None
     rounds = count_rounds(tx, ast.unparse(node.test))
     while tx.truth(tx.eval(node.test)):
         rounds()

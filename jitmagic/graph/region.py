@@ -1,0 +1,203 @@
+"""A loop kept as a loop: typed statements over scalars and array elements, the data between tracer and backends.
+
+Every variable has one type in the whole region; a Python variable that changes its type is several variables here.
+Types are ``pyint``, ``pyfloat``, ``pybool`` for Python numbers (ints are exact: an operation whose result might not
+fit leaves the region) and NumPy's names (``float64``, ``int32``, ...) for NumPy scalars.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+__all__ = [
+    "ArrayParameter",
+    "Assign",
+    "Binary",
+    "Break",
+    "Cast",
+    "Compare",
+    "Const",
+    "Continue",
+    "Expr",
+    "For",
+    "If",
+    "Load",
+    "Logic",
+    "Not",
+    "Region",
+    "ScalarParameter",
+    "Size",
+    "Stmt",
+    "Store",
+    "Unary",
+    "Var",
+    "While",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    value: float | int | bool
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """The value of ``operand`` in another type; ints go to floats exactly or leave the region."""
+
+    operand: Expr
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """``operator`` is the name of Python's function; both operands have the type that it computes in."""
+
+    operator: str
+    left: Expr
+    right: Expr
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """``neg``, ``abs``, or a function of ``math`` or NumPy by its full name (``math.sqrt``, ``numpy.floor``)."""
+
+    function: str
+    operand: Expr
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    operator: str
+    left: Expr
+    right: Expr
+    type: str = "pybool"
+
+
+@dataclass(frozen=True, slots=True)
+class Logic:
+    """``and``/``or`` of truth values, evaluated only as far as Python would; or a choice between two values."""
+
+    operator: str
+    operands: tuple[Expr, ...]
+    type: str = "pybool"
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    operand: Expr
+    type: str = "pybool"
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """``array[index]`` with one Python int or NumPy int per axis, counted from the end if negative."""
+
+    array: str
+    index: tuple[Expr, ...]
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The length of one axis of an array."""
+
+    array: str
+    axis: int
+    type: str = "pyint"
+
+
+Expr: TypeAlias = Const | Var | Cast | Binary | Unary | Compare | Logic | Not | Load | Size
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    variable: Var
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """``array[index] = value``; the value is cast as assignment to an element casts."""
+
+    array: str
+    index: tuple[Expr, ...]
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    test: Expr
+    body: tuple[Stmt, ...]
+    orelse: tuple[Stmt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """``for variable in range(start, stop, step)``; the bounds are evaluated once, before the loop."""
+
+    variable: Var
+    start: Expr
+    stop: Expr
+    step: int
+    body: tuple[Stmt, ...]
+    orelse: tuple[Stmt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    test: Expr
+    body: tuple[Stmt, ...]
+    orelse: tuple[Stmt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    pass
+
+
+Stmt: TypeAlias = Assign | Store | If | For | While | Break | Continue
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayParameter:
+    """An array that the region reads, or writes too."""
+
+    name: str
+    dtype: str
+    ndim: int
+    is_written: bool
+    is_contiguous: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarParameter:
+    """A number from outside."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Parameters, statements, and the variables whose last values are the results."""
+
+    arrays: tuple[ArrayParameter, ...]
+    scalars: tuple[ScalarParameter, ...]
+    body: tuple[Stmt, ...]
+    results: tuple[Var, ...]
+    line: int = field(default=0, compare=False)

@@ -1,0 +1,118 @@
+"""Types of scalar operations: what Python and NumPy (NEP 50) give for these operand types, and what they compute in.
+
+Answers come from NumPy's own type resolution; a Python number is weak in it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+import numpy as np
+
+from jitmagic.errors import Unsupported
+
+__all__ = ["FLOATS", "INTS", "LIBM", "binary_types", "compare_type", "function_types", "is_numpy", "store_is_exact"]
+
+INTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
+FLOATS = ("float32", "float64")
+PYTHON = ("pybool", "pyint", "pyfloat")
+_WEAK: Mapping[str, type] = {"pybool": bool, "pyint": int, "pyfloat": float}
+_UFUNCS: Mapping[str, np.ufunc] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "truediv": np.true_divide,
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
+    "pow": np.power,
+    "and_": np.bitwise_and,
+    "or_": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "lshift": np.left_shift,
+    "rshift": np.right_shift,
+}
+_BITWISE = ("and_", "or_", "xor", "lshift", "rshift")
+LIBM = frozenset(
+    "sqrt exp expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh fabs floor "
+    "ceil".split(" ")
+)
+_EXACT_UFUNCS = {"sqrt", "fabs", "floor", "ceil", "absolute", "trunc", "rint", "square", "negative"}
+
+
+def is_numpy(kind: str) -> bool:
+    return kind not in PYTHON
+
+
+def refuse(what: str) -> Unsupported:
+    return Unsupported("region", what)
+
+
+@functools.lru_cache(maxsize=4096)
+def binary_types(operator: str, left: str, right: str) -> tuple[str, str]:
+    """(the type to compute in, the type of the result). Raises Unsupported for what regions do not hold."""
+    if operator not in _UFUNCS:
+        raise refuse(f"operator {operator}")
+    if is_numpy(left) or is_numpy(right):
+        return _numpy_types(operator, left, right)
+    if "pyfloat" in (left, right):
+        if operator in _BITWISE:
+            raise refuse(f"{operator} of floats")
+        return "pyfloat", "pyfloat"
+    if operator == "truediv":
+        return "pyfloat", "pyfloat"
+    if operator in ("pow", "lshift", "rshift"):
+        raise refuse(f"{operator} of ints")
+    return "pyint", "pyint"
+
+
+def _numpy_types(operator: str, left: str, right: str) -> tuple[str, str]:
+    if "bool" in (left, right):
+        raise refuse("arithmetic on numpy.bool")
+    ufunc = _UFUNCS[operator]
+    given = [np.dtype(k) if is_numpy(k) else _WEAK[k] for k in (left, right)]
+    try:
+        resolved = ufunc.resolve_dtypes((*given, None))  # type: ignore[arg-type]  # NumPy takes Python's types too
+    except TypeError as error:
+        raise refuse(str(error)) from None
+    inner, out = resolved[0].name, resolved[2].name
+    if resolved[1].name != inner or inner not in INTS + FLOATS or out not in INTS + FLOATS:
+        raise refuse(f"{operator} of {left} and {right}")
+    if operator in ("pow", "lshift", "rshift") and inner in INTS:
+        raise refuse(f"{operator} of ints")
+    return inner, out
+
+
+def compare_type(left: str, right: str) -> tuple[str, str]:
+    """(the type to compare in, the type of the result)."""
+    if not is_numpy(left) and not is_numpy(right):
+        return ("pyfloat" if "pyfloat" in (left, right) else "pyint"), "pybool"
+    if left == right == "bool":
+        return "bool", "bool"
+    inner, _ = _numpy_types("add", left, right)
+    if {left, right} <= {*INTS, "pyint", "pybool"} and inner not in INTS:
+        raise refuse(f"comparison of {left} and {right}")
+    return inner, "bool"
+
+
+def function_types(function: str, operand: str) -> tuple[str, str]:
+    """The same for a function of one number: ``math.sqrt`` gives Python floats, ``numpy.sqrt`` NumPy's."""
+    module, _, name = function.partition(".")
+    if module == "math" and name in LIBM:
+        return "pyfloat", "pyint" if name in ("floor", "ceil") else "pyfloat"
+    if module == "numpy" and name in _EXACT_UFUNCS and operand in FLOATS:
+        return operand, operand
+    if module == "numpy" and name in _EXACT_UFUNCS and operand == "pyfloat":
+        return "float64", "float64"
+    raise refuse(f"{function} of {operand}")
+
+
+def store_is_exact(value: str, element: str) -> bool:
+    """Whether ``array[i] = value`` casts as a plain C conversion does, without a check or a warning of NumPy's."""
+    if value == element:
+        return True
+    if element in FLOATS:
+        return value in INTS + FLOATS + PYTHON and not (value == "float64" and element == "float32")
+    if element == "bool":
+        return value in ("pybool", "bool")
+    return element in INTS and value in (*INTS, "pyint", "pybool", "bool")
