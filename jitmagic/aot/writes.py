@@ -178,8 +178,8 @@ def _write_copies(builder: PureBuilder, node: Node) -> None:
     metas = [replace(array_meta(t), writeable=True) for t in targets]
     for i, (target, meta) in enumerate(zip(targets, metas, strict=True)):
         builder.write_fresh(node, target, builder.pure.item(copies, i, meta))
-    if node.meta is not None and builder.aliases.canonical(node) is node:
-        builder.start(node, builder.pure.item(copies, len(targets), node.meta))
+    if builder.aliases.canonical(node) is node:  # a tuple of results has no description of its own
+        builder.start(node, builder.pure.item(copies, len(targets), node.meta))  # type: ignore[arg-type]  # see above
 
 
 _RULES: Mapping[str, WriteRule] = {"setitem": _write_item, "copyto": _write_all, "fill": _write_all}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import threading
@@ -15,9 +16,11 @@ from jitmagic.aot import CompiledGraph, compile_inference
 from jitmagic.aot.eager import aot_eager
 from jitmagic.backends import base
 from jitmagic.backends.base import Bail
+from jitmagic.errors import Unsupported
 from jitmagic.graph.graph import Graph
 from jitmagic.graph.interpreter import interpret
 from jitmagic.graph.node import Node
+from jitmagic.graph.region_call import RegionCall
 from jitmagic.tracer.capture import Options
 
 __all__ = ["Kernel", "Lowered", "backend_names", "lower"]
@@ -63,6 +66,8 @@ def lower(graph: Graph, examples: Sequence[Any], options: Options) -> Lowered:
     if not entry.pure:
         run = entry.compile(graph, examples)
         return Lowered(_or_bail(_telling(run)) if all(n.is_pure for n in graph.nodes) else run)
+    if options.backend == "numba":
+        _compile_regions(graph)
     if _has_effects(graph):
         return Lowered(_Variants(graph, aot_eager, examples))
     variants = _Variants(graph, entry.compile, examples)
@@ -97,6 +102,15 @@ def _backend(name: str) -> base.Entry:
         importlib.import_module("jitmagic.backends")
     own = _OWN.get(name) or (_OWN["aot_eager"] if name not in base.list_backends() else None)
     return own or base.get_backend(name)
+
+
+def _compile_regions(graph: Graph) -> None:
+    """Give the loops of the graph their kernels; a loop that has no exact kernel stays plain Python."""
+    for node in graph.calls():
+        call = node.op.call if node.op is not None else None
+        if isinstance(call, RegionCall) and call.compiled is None:
+            with contextlib.suppress(Unsupported):
+                call.compiled = importlib.import_module("jitmagic.backends.regions").compile_region(call.region)
 
 
 def _has_effects(graph: Graph) -> bool:

@@ -115,7 +115,9 @@ class _Emitter:
         for s in self.region.scalars:
             load = "arg_float64" if s.type in _FLOATS else "arg"
             value = f"{load}(args, {word})"
-            value = {"float32": f"np.float32({value})", "pybool": f"{value} != 0", "bool": f"{value} != 0"}.get(s.type, value)
+            value = {"float32": f"np.float32({value})", "pybool": f"{value} != 0", "bool": f"{value} != 0"}.get(
+                s.type, value
+            )
             self.line(f"{s.name} = {value}")
             if s.type == "pyint":
                 self.leave(f"{s.name} >= {2**ARGUMENT_BITS} or {s.name} <= {-(2**ARGUMENT_BITS)}", Status.OVERFLOW)
@@ -149,7 +151,8 @@ class _Emitter:
         lines: list[str] = []
         for name, loop in self.ranges.counters.items():
             start, stop = self.ranges.affine(loop.start), self.ranges.affine(loop.stop)
-            assert start is not None and stop is not None
+            assert start is not None
+            assert stop is not None
             first, last = (start, stop) if loop.step > 0 else (stop, start)
             after = (0, 1) if loop.step > 0 else (1, 0)
             lines.append(f"{name}_lo = {self._bound(first, 'lo')} + {after[0]}")
@@ -389,7 +392,10 @@ def _power(e: _Emitter, node: ir.Binary) -> str:
     exponent = node.right.operand if isinstance(node.right, ir.Cast) else node.right
     right = e.hidden(float(exponent.value)) if isinstance(exponent, ir.Const) else e.hold(e.value(node.right))
     if node.type == "pyfloat":
-        e.leave(f"({left} < 0.0 and math.floor({right}) != {right}) or ({left} == 0.0 and {right} < 0.0)", Status.VALUE_ERROR)
+        e.leave(
+            f"({left} < 0.0 and math.floor({right}) != {right}) or ({left} == 0.0 and {right} < 0.0)",
+            Status.VALUE_ERROR,
+        )
     result = e.hold(f"math.pow({left}, {right})")
     if node.type == "pyfloat":
         e.leave(f"math.isinf({result}) and not math.isinf({left}) and not math.isinf({right})", Status.OVERFLOW)

@@ -16,7 +16,12 @@ __all__ = ["RegionProgram", "compile_region"]
 
 RELEASE = 10_000_000  # units of work that make the launcher release the GIL; a region is one indivisible piece
 _FLOATS = ("pyfloat", "float64", "float32")
-_WARNING_FLAGS = {"divide": FloatFlag.DIVIDE, "over": FloatFlag.OVER, "under": FloatFlag.UNDER, "invalid": FloatFlag.INVALID}
+_WARNING_FLAGS = {
+    "divide": FloatFlag.DIVIDE,
+    "over": FloatFlag.OVER,
+    "under": FloatFlag.UNDER,
+    "invalid": FloatFlag.INVALID,
+}
 
 
 def compile_region(region: ir.Region) -> RegionProgram:

@@ -457,7 +457,7 @@ def _augmented(b: Builder, node: ast.AugAssign) -> list[ir.Stmt]:
     load: Any = ast.copy_location(
         ast.Name(node.target.id, ast.Load())
         if isinstance(node.target, ast.Name)
-        else ast.Subscript(node.target.value, node.target.slice, ast.Load())  # type: ignore[union-attr]  # checked next
+        else ast.Subscript(node.target.value, node.target.slice, ast.Load())
         if isinstance(node.target, ast.Subscript)
         else ast.Constant(None),
         node,

@@ -33,10 +33,7 @@ _UFUNCS: Mapping[str, np.ufunc] = {
     "rshift": np.right_shift,
 }
 _BITWISE = ("and_", "or_", "xor", "lshift", "rshift")
-LIBM = frozenset(
-    "sqrt exp expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh fabs floor "
-    "ceil".split(" ")
-)
+LIBM = "sqrt exp expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh fabs floor ceil"
 _EXACT_UFUNCS = {"sqrt", "fabs", "floor", "ceil", "absolute", "trunc", "rint", "square", "negative"}
 
 
@@ -72,7 +69,7 @@ def _numpy_types(operator: str, left: str, right: str) -> tuple[str, str]:
     ufunc = _UFUNCS[operator]
     given = [np.dtype(k) if is_numpy(k) else _WEAK[k] for k in (left, right)]
     try:
-        resolved = ufunc.resolve_dtypes((*given, None))  # type: ignore[arg-type]  # NumPy takes Python's types too
+        resolved = ufunc.resolve_dtypes((*given, None))
     except TypeError as error:
         raise refuse(str(error)) from None
     inner, out = resolved[0].name, resolved[2].name
@@ -98,7 +95,7 @@ def compare_type(left: str, right: str) -> tuple[str, str]:
 def function_types(function: str, operand: str) -> tuple[str, str]:
     """The same for a function of one number: ``math.sqrt`` gives Python floats, ``numpy.sqrt`` NumPy's."""
     module, _, name = function.partition(".")
-    if module == "math" and name in LIBM:
+    if module == "math" and name in LIBM.split(" "):
         return "pyfloat", "pyint" if name in ("floor", "ceil") else "pyfloat"
     if module == "numpy" and name in _EXACT_UFUNCS and operand in FLOATS:
         return operand, operand
