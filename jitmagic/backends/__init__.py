@@ -1,10 +1,22 @@
 """Takes a pure graph, gives a callable: eager, aot_eager, numba (cpu) and numba_cuda."""
 
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
 from jitmagic.backends.base import Bail, get_backend, list_backends, register_backend
 from jitmagic.backends.eager import compile_eager
-from jitmagic.backends.numba_cpu.program import compile_graph
+from jitmagic.graph import Graph
 
 __all__ = ["Bail", "get_backend", "list_backends", "register_backend"]
 
+
+def _compile_graph(graph: Graph, examples: Sequence[Any] | None = None) -> Any:
+    """The code generator is loaded at the first compile: importing jitmagic loads no compiler."""
+    return importlib.import_module("jitmagic.backends.numba_cpu.program").compile_graph(graph, examples)
+
+
 register_backend("eager", compile_eager, pure=False)
-register_backend("numba", compile_graph)
+register_backend("numba", _compile_graph)

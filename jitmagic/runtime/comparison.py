@@ -8,13 +8,14 @@ import io
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from jitmagic.runtime.copies import arrays_in, copy_arguments
 
-__all__ = ["Comparison", "Difference", "compare", "quietly", "same_random_state"]
+__all__ = ["Comparison", "Difference", "compare", "quietly", "same_random_state", "written_outside"]
 
 _SHOWN_CHARACTERS = 120
 
@@ -50,12 +51,18 @@ class _Outcome:
 
 
 def compare(
-    compiled: Callable[..., Any], plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    compiled: Callable[..., Any],
+    plain: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    written: str,
 ) -> Comparison:
-    """Run both on copies of the arguments, with printed text caught and random streams put back afterwards."""
-    written = _written_outside(plain)
+    """Run both on copies of the arguments, with printed text caught and random streams put back afterwards.
+
+    ``written`` names what the function changes besides its arguments: then nothing is run (see ``written_outside``).
+    """
     if written:
-        return Comparison(refused=f"it writes {written}, which cannot be done twice")
+        return Comparison(refused=f"it {written}, which cannot be done twice")
     try:
         first, second = copy_arguments((args, kwargs)), copy_arguments((args, kwargs))
     except Exception as error:  # whatever the user's __deepcopy__ raises
@@ -87,14 +94,14 @@ def quietly() -> Iterator[io.StringIO]:
         yield text
 
 
-def _written_outside(function: Any) -> str:
-    """A global or closure variable that the function writes; empty if there is none."""
+def written_outside(function: FunctionType) -> str:
+    """A global or closure variable that the code of the function writes; empty if there is none."""
     free = set(function.__code__.co_freevars)
     for instruction in dis.get_instructions(function):
         if instruction.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
-            return f"the global {instruction.argval}"
+            return f"sets the global {instruction.argval}"
         if instruction.opname in ("STORE_DEREF", "DELETE_DEREF") and instruction.argval in free:
-            return f"the variable {instruction.argval} of the function around it"
+            return f"sets the variable {instruction.argval} of the function around it"
     return ""
 
 

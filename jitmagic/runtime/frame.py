@@ -174,6 +174,13 @@ class CompiledFrame(Target):
         self.state = FrameState()
         self.rebuild()
 
+    def demote(self, entry: Entry) -> None:
+        """Let plain Python serve the calls that match ``entry``."""
+        entry.is_demoted = True
+        with self.lock:
+            entry.go = self.plain_program()
+            self.rebuild()
+
     def note_bail(self, entry: Entry | None) -> None:
         """The compiled code of ``entry`` gave up; if that happens often, plain Python is the better start."""
         if entry is None or entry.is_demoted:
@@ -181,10 +188,7 @@ class CompiledFrame(Target):
         entry.bails += 1
         if entry.bails < _BAILS or entry.bails * _BAILS < entry.hits[0]:
             return
-        with self.lock:
-            entry.is_demoted = True
-            entry.go = self.plain_program()
-            self.rebuild()
+        self.demote(entry)
         self.record.fall_back(
             f"compiled code had to give up in {entry.bails} calls, where NumPy had a warning or an error to tell",
             "avoid the warning, or say that it does not matter: with np.errstate(all='ignore')",

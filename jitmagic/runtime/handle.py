@@ -12,6 +12,7 @@ from typing import Any
 
 from jitmagic.errors import InternalError
 from jitmagic.events import Event
+from jitmagic.runtime.checking import changed_outside
 from jitmagic.runtime.comparison import Comparison, compare
 from jitmagic.runtime.entry import Entry
 from jitmagic.runtime.frame import CompiledFrame
@@ -92,7 +93,8 @@ class Handle:
 
     def compared(self, *args: Any, **kwargs: Any) -> Comparison:
         """What ``check`` shows, as a record."""
-        return compare(self._function(), self.plain, args, kwargs)
+        written = changed_outside(self.frame, self.frame.entries)
+        return compare(self._function(), self.plain, args, kwargs, written)
 
     def timed(self, *args: Any, **kwargs: Any) -> Timing:
         """What ``time`` shows, as a record."""

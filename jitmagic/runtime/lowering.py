@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -97,11 +96,7 @@ def backend_names() -> list[str]:
 
 
 def _backend(name: str) -> base.Entry:
-    """Code generators register themselves when they are loaded; that is at the first compile, since it takes time."""
-    if name not in _OWN:
-        importlib.import_module("jitmagic.backends")
-    own = _OWN.get(name) or (_OWN["aot_eager"] if name not in base.list_backends() else None)
-    return own or base.get_backend(name)
+    return _OWN.get(name) or base.get_backend(name)
 
 
 def _compile_regions(graph: Graph) -> None:

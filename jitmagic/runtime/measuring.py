@@ -53,9 +53,6 @@ def settle(frame: CompiledFrame, entry: Entry, inner: Callable[..., Any]) -> Non
     if trial.verdict == "keep":
         frame.promote(entry, inner)
         return
-    entry.is_demoted = True
-    with frame.lock:
-        entry.go = frame.plain_program()
-        frame.rebuild()
+    frame.demote(entry)
     record = frame.record
     record.emit(DemotionEvent(record.name, record.owner, record.span, entry.index, trial.compiled_ns, trial.plain_ns))

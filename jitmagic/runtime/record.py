@@ -13,6 +13,7 @@ from typing import Any
 from jitmagic import events
 from jitmagic.errors import Span
 from jitmagic.events import BreakEvent, CompileEvent, DemotionEvent, Event, FallbackEvent, KernelEvent, RecompileEvent
+from jitmagic.runtime.comparison import Comparison
 
 __all__ = ["FunctionRecord", "def_span"]
 
@@ -54,6 +55,7 @@ class FunctionRecord:
     fallbacks: list[FallbackEvent] = field(default_factory=list)
     kernels: list[KernelEvent] = field(default_factory=list)
     demotions: list[DemotionEvent] = field(default_factory=list)
+    checks: list[Comparison] = field(default_factory=list)
     listener: Callable[[Event], None] = events.emit
     local: _PerThread = field(default_factory=_PerThread, repr=False)
     _last_call: object | None = None
@@ -85,6 +87,7 @@ class FunctionRecord:
     def forget(self) -> None:
         """Start counting again."""
         self.compiles = self.compile_ns = 0
+        self.checks.clear()
         for kept in _lists(self).values():
             kept.clear()
 

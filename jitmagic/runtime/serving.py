@@ -14,6 +14,7 @@ from typing import Any
 from jitmagic.backends.base import Bail
 from jitmagic.config import current
 from jitmagic.runtime.blocks import Blocks
+from jitmagic.runtime.checking import check_entry
 from jitmagic.runtime.compiling import CaptureStep, Compiler, LowerStep, is_tracing
 from jitmagic.runtime.entry import Entry
 from jitmagic.runtime.frame import Cells, CompiledFrame, Values, over
@@ -44,9 +45,11 @@ class Server:
 
     def _answer(self, frame: CompiledFrame, values: Values, cells: Cells) -> Any:
         frame.misses += 1
-        entry = None
+        entry, known = None, frame.serial
         if not frame.closed and not is_tracing():
             entry = self._entry_for(frame, values, cells)
+            if entry is not None and entry.index >= known and _is_checked(frame, entry):
+                check_entry(frame, entry, values, self.follow)
         if entry is None:
             return frame.run_plain(values, cells)
         arguments = (*values, cells) if frame.is_piece else values
@@ -120,6 +123,10 @@ class Server:
                     found = CompiledFrame(over(plain, ()), whole.options, whole.record, self, whole, line)
                     whole.pieces[key] = found
         return None if found is None or (found.closed and not found.entries) else found
+
+
+def _is_checked(frame: CompiledFrame, entry: Entry) -> bool:
+    return frame.options.check and not frame.is_piece and not entry.is_plain
 
 
 @contextmanager

@@ -8,14 +8,14 @@ import threading
 import numpy as np
 import pytest
 
-from jitmagic.runtime.comparison import compare
+from jitmagic.runtime.comparison import compare, written_outside
 
 X = np.array([1.0, 2.0, 3.0])
 _count = 0
 
 
 def differences(plain, compiled, *args, **kwargs) -> list[str]:
-    found = compare(compiled, plain, args, kwargs)
+    found = compare(compiled, plain, args, kwargs, "")
     assert found.compared
     assert found.same == (not found.differences)
     return [d.what for d in found.differences]
@@ -77,12 +77,12 @@ def count(x):
 
 
 def test_a_function_that_writes_outside_is_refused() -> None:
-    assert "global _count" in compare(count, count, (X,), {}).refused
+    assert "sets the global _count" in compare(count, count, (X,), {}, written_outside(count)).refused
     assert _count == 0
 
 
 def test_arguments_that_cannot_be_copied_are_refused() -> None:
-    found = compare(fill, fill, (threading.Lock(),), {})
+    found = compare(fill, fill, (threading.Lock(),), {}, "")
     assert "cannot be copied" in found.refused
     assert not found.same
 
