@@ -26,7 +26,10 @@ def donated_inputs(pure: Graph, plan: InferencePlan) -> tuple[int, ...]:
 def _new_values(pure: Graph, plan: InferencePlan) -> dict[int, Node]:
     values = {c.argument: pure.outputs[c.result] for c in plan.copy_backs}
     arguments = dict(zip(pure.inputs[len(plan.guard.groups) :], plan.direct, strict=True))
-    values |= {arguments[n.args[0]]: n.args[1] for n in pure.calls() if n.op is COPY_INTO}
+    for node in pure.calls():
+        if node.op is COPY_INTO:
+            value = node.args[1]  # a constant is known from the start, a part is stored by the copy itself
+            values[arguments[node.args[0]]] = value if isinstance(value, Node) else node
     return values
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from jitmagic.graph import ArrayMeta, Graph, Node
-from jitmagic.graph.passes import CommonSubexpressions, DeadCode, run_passes
+from jitmagic.aot.stores import StoreParts, surely_casts
+from jitmagic.graph import Graph, Node
+from jitmagic.graph.passes import CommonSubexpressions, DeadCode, Pass, run_passes
 from jitmagic.ops.functional import UPDATE
 from jitmagic.ops.lowering import View
 from jitmagic.ops.record import Op
@@ -15,7 +14,10 @@ __all__ = ["may_drop", "simplify_pure"]
 
 def simplify_pure(graph: Graph, *, kept_writes: bool = False) -> Graph:
     """Verified after each pass."""
-    return run_passes(graph, (CommonSubexpressions(), DeadCode(may_drop)), pure=not kept_writes)
+    passes: tuple[Pass, ...] = (CommonSubexpressions(), DeadCode(may_drop))
+    if kept_writes:
+        passes = (*passes, StoreParts())
+    return run_passes(graph, passes, pure=not kept_writes)
 
 
 def may_drop(node: Node) -> bool:
@@ -26,15 +28,7 @@ def may_drop(node: Node) -> bool:
     if not isinstance(row, Op) or row.effects or row.warns or node.written():
         return False
     if row is UPDATE:
-        return _surely_casts(node)
+        return surely_casts(node)
     if node.view_of is not None or isinstance(row.lower, View):
         return len(set(node.operands())) == 1  # an index that only the data tell may be out of bounds
     return row.lower is not None and not row.raises
-
-
-def _surely_casts(update: Node) -> bool:
-    base, value = update.args[:2]
-    value_meta = value.meta if isinstance(value, Node) else None
-    if not isinstance(value_meta, ArrayMeta) or not isinstance(base.meta, ArrayMeta):
-        return False
-    return np.can_cast(value_meta.dtype, base.meta.dtype, "safe")

@@ -46,7 +46,8 @@ def _write_item(builder: PureBuilder, node: Node) -> None:
         return
     index, value = builder.operands(index), builder.operands(value)
     parts = index if isinstance(index, tuple) else (index,)
-    if not all(map(_is_basic, parts)) or (all(map(_is_integer, parts)) and not _is_one_element(value)):
+    one_element = len(parts) == array_meta(target).ndim and all(map(_is_integer, parts))
+    if not all(map(_is_basic, parts)) or (one_element and not _is_one_element(value)):
         builder.write_index(node, target, index, value)
         return
     if all(p is not Ellipsis for p in parts):

@@ -12,7 +12,7 @@ from jitmagic.aot import aot_eager, compile_inference
 from jitmagic.errors import InternalError, Unsupported
 from jitmagic.graph import print_graph
 from tests.aot.recorder import Recorder, assert_same
-from tests.aot.rows import METHODS
+from tests.aot.rows import METHODS, ROWS
 
 ALL = slice(None)
 
@@ -70,6 +70,17 @@ def test_a_part_assigned_to_another_part_is_written() -> None:
     r.call("setitem", x, slice(0, 3), r.call("getitem", x, slice(3, None)))
     r.call("setitem", r.call("getitem", x, slice(1, 4)), slice(0, 2), r.call("getitem", x, slice(0, 2)))
     assert_same(r.output(), lambda: [fresh(6)])
+
+
+def test_a_row_is_a_part_and_an_element_takes_no_array() -> None:
+    r, (x, y) = record(fresh(), fresh(4))
+    r.call("setitem", x, 1, y)
+    compiled = assert_same(r.output(), lambda: [fresh(), fresh(4)])
+    assert "update(%x0, %x1, (.getitem((1, Ellipsis)),))" in print_graph(compiled.pure_graph)
+    r, (x, y) = record(fresh(3), fresh(1))
+    r.graph.call(ROWS["setitem"], (x, 1, y), {}, None)
+    with pytest.raises((TypeError, ValueError), match="array"):
+        compile_inference(r.output(), [fresh(3), fresh(1)], aot_eager).run([fresh(3), fresh(1)])
 
 
 def test_a_part_assigned_to_itself_changes_nothing() -> None:
