@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 
 __all__ = ["Trial"]
 
-_ROUNDS = 3  # plain calls at most, before the verdict
+_ROUNDS = 3  # plain calls at most, before the verdict ...
+_SHORT_ROUNDS = 8  # ... of calls as short as that: Python needs some to get up to speed, and noise is larger
+_SHORT_NS = 200_000
 _WARM_UP = 1  # compiled calls that are not counted: caches are cold
-_CLEAR = 2.0  # at this ratio one plain call is enough
+_CLEAR = 2.0  # at this ratio one plain call that is not short is enough
 _TOLERANCE = 1.03  # rows of the design: at most 3 % ...
 _TOLERANCE_NS = 150  # ... or 150 ns above the plain call
 
@@ -22,7 +24,8 @@ class Trial:
     """``wants_plain`` says which one serves the next call; ``verdict`` is "", "keep" or "demote".
 
     The order of calls is: warm-up, compiled, plain, compiled, plain, ... and it ends with the first plain call that
-    took more than twice the compiled time, or after three of each; the smallest times are compared.
+    took more than twice the compiled time, or after three of each (eight, if they are short); the smallest times are
+    compared.
     """
 
     compiled: list[int] = field(default_factory=list)
@@ -57,8 +60,10 @@ class Trial:
     def _decide(self) -> None:
         if not self.compiled or not self.plain:
             return
-        if self.plain_ns > _CLEAR * self.compiled_ns:
+        is_short = self.plain_ns < _SHORT_NS
+        rounds = _SHORT_ROUNDS if is_short else _ROUNDS
+        if not is_short and self.plain_ns > _CLEAR * self.compiled_ns:
             self.verdict = "keep"
-        elif len(self.plain) >= _ROUNDS and len(self.compiled) >= _ROUNDS:
+        elif len(self.plain) >= rounds and len(self.compiled) >= rounds:
             slower = self.compiled_ns > self.plain_ns * _TOLERANCE and self.compiled_ns > self.plain_ns + _TOLERANCE_NS
             self.verdict = "demote" if slower else "keep"

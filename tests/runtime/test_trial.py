@@ -16,6 +16,7 @@ from jitmagic.tracer.capture import Options
 from tests.runtime.captures import EAGER, Tracer
 
 X = np.arange(4.0)
+MS = 1_000_000
 
 
 def play(compiled_ns: list[int], plain_ns: list[int]) -> tuple[str, str]:
@@ -32,14 +33,23 @@ def play(compiled_ns: list[int], plain_ns: list[int]) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("compiled_ns", "plain_ns", "expected"),
     [
-        ([10**9, 1000], [5000], ("ccp", "keep")),
-        ([10**9, 1000, 1000, 1000], [1900, 1900, 1900], ("ccpcpcp", "keep")),
-        ([10**9, 5000, 5000, 5000], [1000, 1000, 1000], ("ccpcpcp", "demote")),
-        ([10**9, 5000, 1000, 5000], [1100, 9000, 9000], ("ccpcpcp", "keep")),
-        ([10**9, 1020, 1020, 1020], [1000, 1000, 1000], ("ccpcpcp", "keep")),
-        ([10**9, 240, 240, 240], [100, 100, 100], ("ccpcpcp", "keep")),
+        ([10**9, MS], [5 * MS], ("ccp", "keep")),
+        ([10**9, MS, MS, MS], [1.9 * MS] * 3, ("ccpcpcp", "keep")),
+        ([10**9, 5 * MS, 5 * MS, 5 * MS], [MS] * 3, ("ccpcpcp", "demote")),
+        ([10**9, 5 * MS, MS, 5 * MS], [1.1 * MS, 9 * MS, 9 * MS], ("ccpcpcp", "keep")),
+        ([10**9, 1.02 * MS, 1.02 * MS, 1.02 * MS], [MS] * 3, ("ccpcpcp", "keep")),
+        ([10**9] + [240] * 8, [100] * 8, ("c" + 8 * "cp", "keep")),
+        ([10**9] + [2400] * 8, [9000] * 7 + [1000], ("c" + 8 * "cp", "demote")),
     ],
-    ids=["clearly faster", "a little faster", "slower", "one slow call does not count", "within 3 %", "within 150 ns"],
+    ids=[
+        "clearly faster",
+        "a little faster",
+        "slower",
+        "one slow call does not count",
+        "within 3 %",
+        "within 150 ns",
+        "short",
+    ],
 )
 def test_calls_and_verdict(compiled_ns: list[int], plain_ns: list[int], expected: tuple[str, str]) -> None:
     assert play(compiled_ns, plain_ns) == expected
@@ -83,7 +93,7 @@ def timed_function(clock: Clock, compiled_ns: int, plain_ns: int):
 
 
 def test_a_winner_is_probed_once_and_stays(clock: Clock) -> None:
-    f, served = timed_function(clock, 1000, 9000)
+    f, served = timed_function(clock, 1 * MS, 9 * MS)
     for _ in range(6):
         assert f(X).tolist() == X.tolist()
     assert served == ["compiled", "compiled", "plain", "compiled", "compiled", "compiled"]
@@ -91,18 +101,18 @@ def test_a_winner_is_probed_once_and_stays(clock: Clock) -> None:
 
 
 def test_a_loser_is_demoted_and_told_with_both_times(clock: Clock) -> None:
-    f, served = timed_function(clock, 9000, 1000)
+    f, served = timed_function(clock, 9 * MS, 1 * MS)
     with recording() as events:
         for _ in range(12):
             assert f(X).tolist() == X.tolist()
     [event] = [e for e in events if isinstance(e, DemotionEvent)]
-    assert (event.compiled_ns, event.plain_ns) == (9000, 1000)
+    assert (event.compiled_ns, event.plain_ns) == (9 * MS, 1 * MS)
     assert served[7:] == ["plain"] * 5
     assert len(served) == 12
 
 
 def test_a_demoted_function_looks_at_its_guards_again_now_and_then(clock: Clock) -> None:
-    f, served = timed_function(clock, 9000, 1000)
+    f, served = timed_function(clock, 9 * MS, 1 * MS)
     for _ in range(20):
         f(X)
     for _ in range(70):
@@ -112,9 +122,9 @@ def test_a_demoted_function_looks_at_its_guards_again_now_and_then(clock: Clock)
 
 
 def test_a_call_is_never_made_twice(clock: Clock) -> None:
-    for times in ((9000, 1000), (1000, 9000), (1000, 1100)):
+    for times in ((9 * MS, MS), (MS, 9 * MS), (MS, MS), (900, 800)):
         f, served = timed_function(clock, *times)
-        for n in range(1, 15):
+        for n in range(1, 25):
             f(X)
             assert len(served) == n
 
@@ -128,7 +138,7 @@ def test_backends_that_are_asked_for_are_not_measured() -> None:
 
 def test_measuring_can_be_switched_off(clock: Clock) -> None:
     with configure(demote=False):
-        f, served = timed_function(clock, 9000, 1000)
+        f, served = timed_function(clock, 9 * MS, 1 * MS)
         for _ in range(9):
             f(X)
     assert served == ["compiled"] * 9
