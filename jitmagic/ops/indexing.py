@@ -100,10 +100,14 @@ def _spread(items: list[Item], ndim: int, call: Arguments) -> list[Item]:
 
 
 def _spread_out(items: list[Item], ndim: int) -> list[Item]:
-    """The entries with the ellipsis written out as full slices."""
+    """The entries with the ellipsis written out as full slices.
+
+    One that stands for no axis stays: NumPy takes the indices on its two sides as not adjacent.
+    """
     missing = ndim - sum(item.axes for item in items)
     place = next((i for i, item in enumerate(items) if item.kind == "rest"), len(items))
-    return [*items[:place], *[Item("slice", slice(None), 1)] * missing, *items[place + 1 :]]
+    full = [Item("slice", slice(None), 1)] * missing
+    return [*items[:place], *(full or items[place : place + 1]), *items[place + 1 :]]
 
 
 def indexed_shape(x: ArrayMeta, items: list[Item], call: Arguments) -> tuple[Shape, tuple[tuple[int, int, Any], ...]]:
@@ -121,6 +125,8 @@ def indexed_shape(x: ArrayMeta, items: list[Item], call: Arguments) -> tuple[Sha
             plain.append(slice_length(item.value, x.shape[axis]))
         elif item.kind == "new":
             plain.append(1)
+        elif item.kind == "rest":
+            continue
         else:
             _check_entry(item, x.shape[axis : axis + item.axes], call)
             if fancy:
@@ -131,6 +137,8 @@ def indexed_shape(x: ArrayMeta, items: list[Item], call: Arguments) -> tuple[Sha
     if not fancy:
         return tuple(plain), ()
     block = broadcast(*picked)
+    if block is None and masks:
+        unsupported(call, "a number of elements that only the data tell")
     if block is None:
         refuse(call)
     together = places == list(range(places[0], places[0] + len(places)))
@@ -248,7 +256,7 @@ def _setitem(call: Arguments) -> Inferred:
     if not isinstance(x, ArrayMeta) or x.scalar or not x.writeable:
         refuse(call)
     items = normalise(index, call)
-    shape, run_time = indexed_shape(x, items, call)
+    shape, _ = indexed_shape(x, items, call)
     meta = array_meta(value)
     if meta.shape and len(items) == x.ndim and all(item.kind == "integer" for item in items):
         run_hollow(call)  # one element takes no array, not even of one element
@@ -258,8 +266,8 @@ def _setitem(call: Arguments) -> Inferred:
         fits = _fits(meta.shape, shape)
     except DataDependentSize:  # the run itself compares how many are picked with how many are given
         fits = True
-    if not fits and run_time:
-        unsupported(call, "a number of elements that only the data tell")
+    if not fits and not is_basic(items):
+        unsupported(call, "indices or a number of elements that only the data tell")
     if not fits:
         refuse(call)
     return Inferred(None)

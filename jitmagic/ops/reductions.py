@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.graph.meta import ArrayMeta
+from jitmagic.graph.polynomial import symbols_of
+from jitmagic.graph.shapes import SymInt
 from jitmagic.ops.folding import fold
 from jitmagic.ops.lowering import Reduction
 from jitmagic.ops.probing import probe
-from jitmagic.ops.record import Form, Sample
+from jitmagic.ops.record import Arguments, Form, Sample
 from jitmagic.ops.registry import op
 from jitmagic.ops.samples import called
 
@@ -66,6 +69,17 @@ FOLDS: tuple[
     ("nanquantile", (), (), None, ALL, (called(0.3), called((0.25, 0.75), axis=0))),
 )
 
+REFUSE_EMPTY = frozenset({"max", "min", "argmax", "argmin", "ptp", "nanmax", "nanmin"})
+DATA_ERRORS = frozenset({"nanargmax", "nanargmin", "average", "percentile", "quantile", "nanpercentile", "nanquantile"})
+
+
+def _may_be_empty(call: Arguments) -> bool:
+    """Nothing is the largest of no elements; a size that only the data tell may be 0."""
+    x = call.args[0] if call.args else None
+    sizes = x.shape if isinstance(x, ArrayMeta) else ()
+    return any(s.run_time for n in sizes if isinstance(n, SymInt) for s in symbols_of(n.poly))
+
+
 FAST = frozenset({"sum", "prod", "max", "min", "any", "all", "mean", "std", "var", "argmax", "argmin", "ptp", "nansum"})
 
 for _name, _functions, _methods, _lower, _warns, _samples in FOLDS:
@@ -76,6 +90,6 @@ for _name, _functions, _methods, _lower, _warns, _samples in FOLDS:
         forms=(*(Form(getattr(np, f)) for f in _functions), *(Form(m) for m in _methods)),
         lower=_lower,
         warns=_warns,
-        raises=_name in ("nanargmax", "nanargmin", "average", "percentile", "quantile"),
+        raises=_may_be_empty if _name in REFUSE_EMPTY else _name in DATA_ERRORS,
         samples=_samples,
     )

@@ -58,9 +58,12 @@ def _empty_like_layout(meta: ArrayMeta, shape: tuple[int, ...]) -> Any:
     gap = 1 if all(abs(meta.strides[a]) == dense[a] for a in live if hints[a] > 1) else 2
     strides = [0] * len(shape)
     step = meta.dtype.itemsize * gap
-    for axis in order:
+    for place, axis in enumerate(order):
         strides[axis] = step
         step *= max(shape[axis], 1)
+        later = order[place + 1 :]
+        if gap > 1 and hints[axis] == 1 and later and abs(meta.strides[later[0]]) > abs(meta.strides[axis]):
+            step *= 2  # which of the two comes first shows in copies, even if one has size 1
     buffer = np.zeros(max(step, 1), np.uint8)
     start = 0
     for axis in live:

@@ -134,3 +134,11 @@ def test_large_operands_are_inferred_from_small_ones(row: Any, monkeypatch: pyte
     rng = np.random.default_rng(5)
     wrong = [found for s in row.samples if (found := disagreement(row, s.args(rng), dict(s.kwargs)))]
     assert not wrong, "\n".join(wrong)
+
+
+def test_an_ellipsis_for_no_axis_separates_indices() -> None:
+    """NumPy puts the picked axes first then, as if there were a slice between the indices."""
+    x = np.ones((2, 1, 3))
+    for index in ((slice(None), 0, ..., [0, 2]), (slice(None), 0, [0, 2]), (0, ..., slice(None), [0, 2])):
+        assert disagreement(by_name("getitem"), (x, index), {}) is None
+    assert disagreement(by_name("getitem"), (x, (slice(None), 0, ..., np.array([True, True, False]))), {}) is None
