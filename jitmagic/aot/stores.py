@@ -65,9 +65,7 @@ def surely_casts(update: Node) -> bool:
     base, value = update.args[:2]
     assert isinstance(base.meta, ArrayMeta)
     if not isinstance(value, Node):
-        return type(value) in (bool, int, float) and np.can_cast(
-            np.min_scalar_type(value), base.meta.dtype, "same_kind"
-        )
+        return type(value) in (bool, int, float) and np.can_cast(np.min_scalar_type(value), base.meta.dtype, "safe")
     return isinstance(value.meta, ArrayMeta) and np.can_cast(value.meta.dtype, base.meta.dtype, "safe")
 
 

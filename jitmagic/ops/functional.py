@@ -4,7 +4,7 @@
 * ``update_index(base, value, path, index)``: the same for ``part[index] = value`` with an advanced index;
 * ``pure_form(op)``: any other writing operation; it writes into copies and gives these;
 * ``window(base, offset, shape, strides)``: an input as a view of the one base it shares with other inputs;
-* ``copy_into(target, value, path)``: the only write, at the end of graphs that keep the mutation of their inputs (row A10).
+* ``copy_into(target, value, path)``: the only write, at the end of graphs that keep their writes to inputs (row A10).
 
 A copy keeps the order, the signs and the gaps of the strides of its original: NumPy's bits depend on them.
 """
