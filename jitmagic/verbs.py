@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from jitmagic import report
 from jitmagic.config import current
-from jitmagic.errors import UserError
+from jitmagic.errors import Span, UserError
+from jitmagic.events import Event, RecompileEvent
+from jitmagic.magic.source import cell_names
 from jitmagic.runtime.comparison import Comparison
 from jitmagic.runtime.handle import VIEWS, Handle
 from jitmagic.runtime.timing import Timing
@@ -16,13 +18,25 @@ from jitmagic.runtime.timing import Timing
 __all__ = ["install"]
 
 
+def _sources(events: Iterable[Event]) -> dict[str, str]:
+    """The names of the cells that the events speak of."""
+    spans: list[Span] = []
+    for event in events:
+        spans.append(event.span)
+        if isinstance(event, RecompileEvent) and event.caller:
+            spans.append(event.caller)
+    return cell_names(span.filename for span in spans)
+
+
 def _breaks(handle: Handle) -> report.BreaksView:
-    return report.BreaksView(handle.record.breaks)
+    found = handle.record.breaks
+    return report.BreaksView(found, sources=_sources(found))
 
 
 def _why(handle: Handle) -> report.WhyView:
     left = max(0, current().entry_limit - handle.entries)
-    return report.WhyView(handle.record.name, handle.record.recompiles, entries_left=left)
+    found = handle.record.recompiles
+    return report.WhyView(handle.record.name, found, sources=_sources(found), entries_left=left)
 
 
 def _guards(handle: Handle) -> report.GuardsView:
@@ -39,11 +53,18 @@ def _graph(handle: Handle) -> report.GraphView:
 def _source(handle: Handle) -> report.SourceView:
     record = handle.record
     lines = dict(line for event in record.compiled for line in event.lines)
-    return report.SourceView(record.name, record.kernels, definition=record.span, lines=sorted(lines.items()))
+    return report.SourceView(
+        record.name,
+        record.kernels,
+        definition=record.span,
+        lines=sorted(lines.items()),
+        sources=cell_names([record.span.filename]),
+    )
 
 
 def _report(handle: Handle) -> report.Report:
-    return report.Report(handle.events, kind="full")
+    found = handle.events
+    return report.Report(found, sources=_sources(found), kind="full")
 
 
 def _check(handle: Handle, found: Comparison) -> report.CheckView:
@@ -60,8 +81,11 @@ def _explore(handle: Handle) -> Any:
     try:
         widgets = importlib.import_module("jitmagic_widgets")
     except ImportError as error:
-        raise UserError(f"the explorer needs ipywidgets in a notebook ({error}); try f.jit.report()") from None
-    return widgets.explore(handle.record.function())
+        raise UserError(
+            f"explore() needs widgets, and {error.name or error} cannot be imported; "
+            "pip install ipywidgets, or use report()"
+        ) from None
+    return widgets.explore(handle)
 
 
 _VERBS: dict[str, Callable[..., Any]] = {

@@ -39,6 +39,7 @@ class Collector:
     draw: Draw
     settings: Callable[[], CardOptions]
     progress: Progress
+    panels: Callable[[Iterable[int]], Iterable[Any]] = lambda owners: ()  # of the functions with these owners
     _pending: deque[Event] = field(default_factory=lambda: deque(maxlen=_PENDING_LIMIT))
     _options: dict[str, CellOptions] = field(default_factory=dict)  # file name of a cell -> options
     _files: dict[int, str] = field(default_factory=dict)  # owner -> file name of its ``def``
@@ -86,10 +87,15 @@ class Collector:
         events = self._take()
         later, self._later = self._later, []
         self._store_outs(events)
-        cards = [card for group in self._groups(events) if (card := self._card(*group)) is not None]
+        cards: list[Any] = []
+        panels: list[Any] = []
+        for group in self._groups(events):
+            if (card := self._card(*group)) is not None:
+                cards.append(card)
+                panels += self._panels(*group)
         if self.progress.finish(cards[0] if cards else None):
             cards = cards[1:]
-        for shown in (*cards, *(view() for view in later)):
+        for shown in (*cards, *panels, *(view() for view in later)):
             show(shown)
 
     def _take(self) -> list[Event]:
@@ -121,6 +127,11 @@ class Collector:
             return None
         report = self._drawn(options, events)
         return report if kind != "auto" or report.is_worth_showing else None
+
+    def _panels(self, options: CellOptions, events: Sequence[Event]) -> Iterable[Any]:
+        """With ``--graph widget``, what can be clicked below the card."""
+        graph = options.graph or self.settings().graph
+        return self.panels({event.owner for event in events}) if graph == "widget" else ()
 
     def _options_of(self, event: Event) -> CellOptions:
         return self._options.get(self._file_of(event), _DEFAULT)

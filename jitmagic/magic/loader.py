@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from traitlets import TraitError
 
 from jitmagic import config
+from jitmagic.errors import UserError
 from jitmagic.events import Event
 from jitmagic.magic.awaiting import AwaitTransform
 from jitmagic.magic.cell import CellCompiler
@@ -34,7 +36,7 @@ def load(shell: Any, engine: Engine) -> JitMagic:
     settings = config.current()
     undo.callback(config.configure, progress_after=settings.progress_after, entry_limit=settings.entry_limit)
     magics = _registered(shell, undo)
-    collector = Collector(shell, engine.draw, magics.card_options, Progress(shell))
+    collector = Collector(shell, engine.draw, magics.card_options, Progress(shell), partial(_panels, engine))
     magics.cells = CellCompiler(shell, engine, collector)
     magics.lines = JitLine(shell, engine)
     _listen(shell, magics, undo)
@@ -53,6 +55,14 @@ def unload(shell: Any) -> None:
 def draw_card(events: Sequence[Event], options: CardOptions, labels: Mapping[str, str]) -> Report:
     """The card of the report stage."""
     return Report(events, sources=labels, kind=options.report, graph=options.graph, quiet=options.quiet)
+
+
+def _panels(engine: Engine, owners: Iterable[int]) -> list[Any]:
+    """The explorers of these functions; none without ipywidgets, the card shows the graph as well."""
+    wanted = set(owners)
+    with contextlib.suppress(UserError):
+        return [f.jit.explore() for f in engine.functions() if f.jit.record.owner in wanted]
+    return []
 
 
 def _registered(shell: Any, undo: contextlib.ExitStack) -> JitMagic:

@@ -6,11 +6,12 @@ import itertools
 import linecache
 import os
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
-__all__ = ["CellSource", "RawCells", "cell_label", "locate"]
+__all__ = ["CellSource", "RawCells", "cell_label", "cell_names", "locate"]
 
 _own_numbers = itertools.count(1)
 
@@ -57,6 +58,16 @@ class CellSource:
 def cell_label(shell: Any, filename: str) -> str:
     """``Cell In[4]`` for the file name of a cell; other names as they are."""
     return " ".join(shell.compile.format_code_name(filename) or (filename,))
+
+
+def cell_names(filenames: Iterable[str]) -> dict[str, str]:
+    """``Cell In[4]`` for those of the file names that are cells of the running notebook; empty outside of one."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if shell is None:
+        return {}
+    named = {filename: cell_label(shell, filename) for filename in set(filenames)}
+    return {filename: label for filename, label in named.items() if label != filename}
 
 
 def _relative(filename: str) -> str:

@@ -26,19 +26,22 @@ FILLS = {  # role: (fill, rim)
 }
 
 _EDGE = "#8a8f98"
+_MARKED = "#d81b60"
 _FONT = "ui-monospace,Menlo,Consolas,DejaVu Sans Mono,monospace"
 _MARGIN = 8.0
 _LABEL_LIMIT, _SUB_LIMIT = 32, 44  # characters; the full text stands in the tooltip
 _LABEL_PX, _SUB_PX = 7.4, 5.9  # width of a character at 12 and 9.5 px
 
 
-def to_svg(drawing: Drawing) -> str:
-    """The drawing as one SVG document; equal drawings give equal text."""
+def to_svg(drawing: Drawing, marked: str = "") -> str:
+    """The drawing as one SVG document; equal drawings give equal text. The box ``marked`` is outlined."""
     faces = {box.id: _face(box) for box in drawing.nodes}
     sizes = {box.id: _size(*faces[box.id]) for box in drawing.nodes}
     placed = place(sizes, drawing.edges)
     width, height = placed.width + 2 * _MARGIN, placed.height + 2 * _MARGIN
-    boxes = "".join(_box(box, faces[box.id], placed.centres[box.id], sizes[box.id]) for box in drawing.nodes)
+    boxes = "".join(
+        _box(box, faces[box.id], placed.centres[box.id], sizes[box.id], box.id == marked) for box in drawing.nodes
+    )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}"'
         f' viewBox="0 0 {width:.0f} {height:.0f}" font-family="{_FONT}">'
@@ -58,14 +61,15 @@ def _size(label: str, sub: str) -> tuple[float, float]:
     return width, 36.0 if sub else 26.0
 
 
-def _box(box: Box, face: tuple[str, str], centre: Point, size: tuple[float, float]) -> str:
+def _box(box: Box, face: tuple[str, str], centre: Point, size: tuple[float, float], is_marked: bool) -> str:
     (label, sub), (x, y), (width, height) = face, centre, size
     fill, rim = FILLS[box.role]
+    stroke = f'stroke="{_MARKED}" stroke-width="3.5"' if is_marked else f'stroke="{rim}" stroke-width="1.3"'
     title = clean(box.tooltip) or ": ".join(s for s in (clean(box.label), sub) if s)
     parts = [
         f"<g><title>{escape(title)}</title>"
         f'<rect x="{x - width / 2:.1f}" y="{y - height / 2:.1f}" width="{width:.1f}"'
-        f' height="{height:.1f}" rx="6" fill="{fill}" stroke="{rim}" stroke-width="1.3"/>',
+        f' height="{height:.1f}" rx="6" fill="{fill}" {stroke}/>',
         _text(label, x, y - 2 if sub else y + 4, 12, "#16191d", ' font-weight="600"'),
     ]
     if sub:

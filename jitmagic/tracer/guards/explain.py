@@ -89,7 +89,7 @@ def _failure(
         now = eval(_compiled(guard.now.format(**slots)), {**names, **scope})
     except Exception:  # the same for its description
         now = values[0]
-    return Failure(position, guard, now if isinstance(now, str) and guard.now != "{v}" else _describe(now))
+    return Failure(position, guard, now if type(now) is str and guard.now != "{v}" else _describe(now))
 
 
 def _read(source: Source, arguments: Mapping[str, Any], names: Names, known: dict[Source, Any]) -> Any:
@@ -113,16 +113,16 @@ _PLAIN = (int, float, complex, str, bytes, bool, type(None), type(...), np.dtype
 
 
 def _describe(value: Any) -> str:
-    """Text for a value that runs no code of the user's."""
+    """Text for a value that runs no code of the user's (``isinstance`` would read its ``__class__``)."""
     if type(value) in _PLAIN:
         text = repr(value)
-    elif isinstance(value, np.generic) and type(value).__module__ == "numpy":
+    elif issubclass(type(value), np.generic) and type(value).__module__ == "numpy":
         text = str(value)
     elif type(value) is tuple and all(type(v) in _PLAIN for v in value):
         text = repr(value)
     elif type(value) is np.ndarray:
         text = f"array of {value.dtype}, shape {value.shape}"
-    elif isinstance(value, type):
+    elif issubclass(type(value), type):
         text = f"class {type.__getattribute__(value, '__name__')}"
     else:
         text = f"{type(value).__name__} object"
