@@ -53,7 +53,8 @@ def _from_other(call: Arguments) -> Inferred:
     """Lists and Python numbers: constants are converted for real, the rest by what is known of the elements."""
     value = call.args[0]
     if not find_arrays(value) and _is_constant(value):
-        return Inferred(ArrayMeta.of(call.op.call(*call.args, **call.kwargs)))
+        with Quiet():
+            return Inferred(ArrayMeta.of(call.op.call(*call.args, **call.kwargs)))
     meta = array_meta(value)
     options = {k: v for k, v in call.kwargs.items() if k not in ("copy",)}
     made = call.op.call(np.ones((1,) * meta.ndim, meta.dtype), *call.args[1:], **options)

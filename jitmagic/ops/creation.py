@@ -12,6 +12,7 @@ from jitmagic.ops.describe import array_meta, describe
 from jitmagic.ops.lowering import Fill
 from jitmagic.ops.orders import inner_first
 from jitmagic.ops.probing import probe
+from jitmagic.ops.quiet import Quiet
 from jitmagic.ops.record import Arguments, Inferred, Sample
 from jitmagic.ops.refusals import unsupported
 from jitmagic.ops.registry import op
@@ -59,7 +60,8 @@ def _full(call: Arguments) -> Inferred:
     if meta.shape:
         unsupported(call, "an array as fill value")
     if dtype is not None and type(value) in (int, float, complex, bool):
-        np.full((1,), value, dtype=dtype)
+        with Quiet():
+            np.full((1,), value, dtype=dtype)
     return _new(call, _dtype(dtype, meta.dtype), shape)
 
 
@@ -82,7 +84,8 @@ def _alike(call: Arguments) -> Inferred:
         if describe(value) is None or array_meta(value).shape:
             unsupported(call, "an array as fill value")
         if type(value) in (int, float, complex, bool):
-            np.full_like(np.empty(1, proto.dtype), value, dtype=dtype)
+            with Quiet():
+                np.full_like(np.empty(1, proto.dtype), value, dtype=dtype)
     return Inferred(like(proto, sizes, dtype, order))
 
 

@@ -18,6 +18,7 @@ from jitmagic.graph.shapes import DataDependentSize, Dim, SymInt, hint_of
 from jitmagic.ops.describe import array_meta, describe, replace_leaves
 from jitmagic.ops.lowering import View
 from jitmagic.ops.orders import inner_first
+from jitmagic.ops.quiet import Quiet
 from jitmagic.ops.record import Arguments, Form, Inferred, Sample
 from jitmagic.ops.refusals import refuse, run_hollow, unsupported
 from jitmagic.ops.registry import op
@@ -261,7 +262,8 @@ def _setitem(call: Arguments) -> Inferred:
     if meta.shape and len(items) == x.ndim and all(item.kind == "integer" for item in items):
         run_hollow(call)  # one element takes no array, not even of one element
     if type(value) in (int, float, complex):
-        np.empty(1, x.dtype)[0] = value
+        with Quiet():
+            np.empty(1, x.dtype)[0] = value
     try:
         fits = _fits(meta.shape, shape)
     except DataDependentSize:  # the run itself compares how many are picked with how many are given

@@ -9,6 +9,7 @@ import numpy as np
 
 from jitmagic.graph.meta import ArrayMeta
 from jitmagic.ops.describe import array_meta
+from jitmagic.ops.quiet import Quiet
 from jitmagic.ops.record import Arguments, Form, Inferred, Sample
 from jitmagic.ops.refusals import is_small, refuse, run_hollow, unsupported
 from jitmagic.ops.registry import op
@@ -45,7 +46,8 @@ def _copied(call: Arguments) -> Inferred:
     if call.get("where") is not True:
         return written(call)
     value = np.empty(0, source.dtype) if isinstance(call.args[1], ArrayMeta) else call.args[1]
-    np.copyto(np.empty(0, x.dtype), value, casting=call.get("casting"))
+    with Quiet():
+        np.copyto(np.empty(0, x.dtype), value, casting=call.get("casting"))
     return Inferred(None)
 
 
@@ -54,7 +56,8 @@ def _filled(call: Arguments) -> Inferred:
     if value.shape:
         unsupported(call, "an array as value")
     if not isinstance(call.args[1], ArrayMeta):
-        np.empty(1, x.dtype).fill(call.args[1])
+        with Quiet():
+            np.empty(1, x.dtype).fill(call.args[1])
     return Inferred(None)
 
 

@@ -64,3 +64,11 @@ def test_quiet_ends_after_an_error() -> None:
     with pytest.raises(ValueError, match="inside"), Quiet():
         raise ValueError("inside")
     assert list(warnings.filters) == before
+
+
+def test_constants_that_overflow_are_not_heard() -> None:
+    """The warning comes when the run stores the number, not before."""
+    x = np.ones(3, np.float32)
+    infer_strictly(by_name("setitem"), *described(((x, 0, 1e300), {})))
+    infer_strictly(by_name("fill"), *described(((x, 1e300), {})))
+    infer_strictly(by_name("full"), *described((((3,), 1e300), {"dtype": "f4"})))
