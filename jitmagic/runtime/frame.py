@@ -18,12 +18,13 @@ from jitmagic.runtime.trampoline import Target
 from jitmagic.tracer.capture import FrameState, Options
 from jitmagic.tracer.guards.kinds import NAMES
 
-__all__ = ["Cells", "CompiledFrame", "Values"]
+__all__ = ["DEPTH", "Cells", "CompiledFrame", "Values"]
 
 Values = tuple[Any, ...]  # one for each parameter, in the order of Layout.names
 Cells = tuple[CellType, ...]
 Miss = Callable[["CompiledFrame", Values, Cells], Any]
 
+DEPTH = 16  # nested calls of one function; Python allows about 1000 frames, and a compiled call may use seven
 _GRAVES_KEPT = 4
 _WINDOW = (64, 4096)  # calls that go straight to plain Python before the guards are looked at again
 _BAILS = 8  # an entry that gave up so often, and in more than one of so many calls, is left to plain Python
@@ -53,6 +54,7 @@ class CompiledFrame(Target):
         "pieces",
         "plain",
         "plain_calls",
+        "plain_code",
         "record",
         "serial",
         "serve",
@@ -83,6 +85,7 @@ class CompiledFrame(Target):
         self.options = options
         self.record = record
         self.serve = serve
+        self.plain_code = plain.__code__ if whole is None else whole.plain_code
         self.whole = weakref.ref(self if whole is None else whole)
         self.line = line
         self.state = FrameState()
@@ -126,7 +129,28 @@ class CompiledFrame(Target):
     def run_plain(self, values: Values, cells: Cells) -> Any:
         """Serve a call by plain Python."""
         self.plain_calls += 1
-        return call_plain(self.function_for(cells), self.form.layout, values)
+        local = self.record.local
+        local.depth += 1
+        if local.depth > DEPTH:
+            self.give_up_recursion()
+        try:
+            return call_plain(self.function_for(cells), self.form.layout, values)
+        finally:
+            local.depth -= 1
+
+    def give_up_recursion(self) -> None:
+        """The function calls itself deeply: it stays plain, since frames of ours would use up Python's stack."""
+        self.give_back("it calls itself")
+        self.record.fall_back(
+            f"it calls itself more than {DEPTH} deep", "write the recursion as a loop to have it compiled"
+        )
+
+    def give_back(self, reason: str) -> None:
+        """Let calls of the function run its own code from now on."""
+        self.closed = self.closed or reason
+        function = self.record.function()
+        if function is not None:
+            function.__code__ = self.plain_code
 
     def plain_program(self) -> Callable[..., Any]:
         """The plain function in the form of a program."""

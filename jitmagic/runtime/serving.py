@@ -17,7 +17,7 @@ from jitmagic.runtime.blocks import Blocks
 from jitmagic.runtime.checking import check_entry
 from jitmagic.runtime.compiling import CaptureStep, Compiler, LowerStep, is_tracing
 from jitmagic.runtime.entry import Entry
-from jitmagic.runtime.frame import Cells, CompiledFrame, Values, over
+from jitmagic.runtime.frame import DEPTH, Cells, CompiledFrame, Values, over
 from jitmagic.runtime.measuring import is_measured, measured
 from jitmagic.runtime.touch import may_touch_arrays
 from jitmagic.tracer.capture import Tail
@@ -135,9 +135,13 @@ def _one_call(frame: CompiledFrame) -> Iterator[None]:
     local = frame.record.local
     before = local.call
     local.call = before or object()
+    local.depth += 1
+    if local.depth > DEPTH:
+        frame.give_up_recursion()
     try:
         yield
     finally:
+        local.depth -= 1
         local.call = before
 
 
@@ -147,6 +151,4 @@ def _close_if_idle(frame: CompiledFrame) -> None:
     if idle and not frame.entries:
         frame.closed = frame.closed or "it never touches an array"
     if frame.closed and not frame.entries and not frame.is_piece:
-        function = frame.record.function()
-        if function is not None:
-            function.__code__ = frame.plain.__code__
+        frame.give_back(frame.closed)

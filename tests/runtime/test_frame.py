@@ -337,3 +337,44 @@ def test_defining_a_cell_again_and_again_leaves_nothing_behind() -> None:
         tracer.log.clear()
     gc.collect()
     assert len(compiled_functions()) == before + 1
+
+
+@pytest.mark.parametrize("depth", [10, 200, 800])
+def test_deep_recursion_needs_no_more_stack_than_plain_python(depth: int) -> None:
+    def add(x, n):
+        return x if n == 0 else add(x, n - 1) + 1
+
+    add = compiled(add, plain_calls)
+    with recording() as events:
+        assert add(X, depth).tolist() == (X + depth).tolist()
+        assert add(X, depth).tolist() == (X + depth).tolist()
+    deep = [e for e in events if isinstance(e, FallbackEvent) and "calls itself" in e.reason]
+    assert len(deep) == (depth > 16)
+    assert (add.__code__ is add.jit.plain.__code__) == (depth > 16)
+
+
+def plain_calls(function, arguments, options, state) -> Capture:
+    """Each call is to run plainly, under guards on its arguments."""
+    capture = product_of(arguments)
+    capture.plain_reason = "a test"
+    return capture
+
+
+def test_recursion_in_compiled_pieces_is_seen_too() -> None:
+    def tracer(function, arguments, options, state) -> Capture:
+        capture = product_of({"x": arguments["x"]})
+        capture.guards = GuardSet()
+        capture.continues = True
+        capture.constants.append(lambda x, n: down(x, n))
+        capture.program = "def program():\n    return K0(arg_x, arg_n)\n"
+        return capture
+
+    def rest(x, n):
+        return x if n == 0 else f(x, n - 1) + 1
+
+    def down(x, n):
+        return rest(x, n)
+
+    f = compiled(lambda x, n: rest(x, n), tracer)
+    assert f(X, 250).tolist() == (X + 250).tolist()
+    assert f.__code__ is f.jit.plain.__code__
