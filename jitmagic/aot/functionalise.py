@@ -27,7 +27,8 @@ class PureBuilder:
     """The pure graph under construction, and where the captured graph's values stand in it.
 
     ``current`` maps a storage to its newest value and ``version`` counts its writes; ``made`` maps a captured node
-    to its pure one and the version that this one shows; ``steps`` are the views' operations over pure nodes.
+    to its pure one and the version that this one shows; ``steps`` are the views' operations over pure nodes;
+    ``offsets`` tells where the entries of a captured tuple stand in the pure one.
     """
 
     aliases: Aliases
@@ -37,6 +38,7 @@ class PureBuilder:
     version: dict[Node, int] = field(default_factory=dict)
     made: dict[Node, tuple[int, Node]] = field(default_factory=dict)
     steps: dict[Node, ViewStep] = field(default_factory=dict)
+    offsets: dict[Node, int] = field(default_factory=dict)
 
     def build(self, captured: Graph, rules: Callable[[Node], WriteRule]) -> None:
         """Translate every node but the inputs, which ``start`` has introduced."""
@@ -150,7 +152,8 @@ def _item(builder: PureBuilder, node: Node) -> None:
         _remember_step(builder, node)
     else:
         assert node.meta is not None
-        builder.start(node, builder.pure.item(builder.read(node.args[0]), node.index, node.meta))
+        source, index = node.args[0], node.index + builder.offsets.get(node.args[0], 0)
+        builder.start(node, builder.pure.item(builder.read(source), index, node.meta))
 
 
 def _call(builder: PureBuilder, node: Node) -> None:

@@ -179,8 +179,11 @@ def _write_copies(builder: PureBuilder, node: Node) -> None:
     metas = [replace(array_meta(t), writeable=True) for t in targets]
     for i, (target, meta) in enumerate(zip(targets, metas, strict=True)):
         builder.write_fresh(node, target, builder.pure.item(copies, i, meta))
-    if builder.aliases.canonical(node) is node:  # a tuple of results has no description of its own
-        builder.start(node, builder.pure.item(copies, len(targets), node.meta))  # type: ignore[arg-type]  # see above
+    if node.meta is None:
+        builder.start(node, copies)
+        builder.offsets[node] = len(targets)
+    elif builder.aliases.canonical(node) is node:
+        builder.start(node, builder.pure.item(copies, len(targets), node.meta))
 
 
 _RULES: Mapping[str, WriteRule] = {"setitem": _write_item, "copyto": _write_all, "fill": _write_all}

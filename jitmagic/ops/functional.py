@@ -12,7 +12,7 @@ A copy keeps the order, the signs and the gaps of the strides of its original: N
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -26,7 +26,17 @@ from jitmagic.ops.lowering import View
 from jitmagic.ops.record import Arguments, Inferred, Op
 from jitmagic.ops.registry import op
 
-__all__ = ["COPY_INTO", "UPDATE", "UPDATE_INDEX", "WINDOW", "ViewStep", "copy_layout", "follow", "pure_form"]
+__all__ = [
+    "COPY_INTO",
+    "UPDATE",
+    "UPDATE_INDEX",
+    "WINDOW",
+    "PureCall",
+    "ViewStep",
+    "copy_layout",
+    "follow",
+    "pure_form",
+]
 
 Array = np.ndarray[Any, Any]
 Order: TypeAlias = Literal["K", "C", "F"]
@@ -180,24 +190,32 @@ def _no_result(call: Arguments) -> Inferred:
 COPY_INTO = op("copy_into", _copy_into, meta=_no_result, writes=(0,))
 
 
+@dataclass(frozen=True, slots=True)
+class PureCall:
+    """Runs ``row`` on copies of what it writes; ``out`` is called ``into`` here."""
+
+    row: Op
+
+    def __call__(self, *args: Any, into: Any = None, **kwargs: Any) -> tuple[Any, ...]:
+        copies = {i: copy_layout(args[i]) for i in self.row.writes if i < len(args)}
+        outs = into if isinstance(into, tuple) else () if into is None else (into,)
+        fresh = tuple(map(copy_layout, outs))
+        if fresh:
+            kwargs["out"] = fresh if isinstance(into, tuple) else fresh[0]
+        result = self.row.call(*(copies.get(i, a) for i, a in enumerate(args)), **kwargs)
+        return (*copies.values(), *fresh, *(result if isinstance(result, tuple) else (result,)))
+
+
 @cache
 def pure_form(row: Op) -> Op:
     """The pure counterpart of ``row``: takes the same arguments, with ``into`` in place of ``out``.
 
-    It gives a tuple: the new value of each operand that ``row`` writes (positions first, then ``into``), then what
-    ``row`` returns. Operands are read as they were before the write.
+    It gives one tuple: the new value of each operand that ``row`` writes (positions first, then ``into``), then what
+    ``row`` returns, entry by entry if that is a tuple. Operands are read as they were before the write.
     """
-
-    def call(*args: Any, into: Any = None, **kwargs: Any) -> tuple[Any, ...]:
-        copies = {i: copy_layout(args[i]) for i in row.writes if i < len(args)}
-        outs = into if isinstance(into, tuple) else () if into is None else (into,)
-        fresh = tuple(copy_layout(o) if isinstance(o, np.ndarray) else o for o in outs)
-        if fresh:
-            kwargs["out"] = fresh if isinstance(into, tuple) else fresh[0]
-        result = row.call(*(copies.get(i, a) for i, a in enumerate(args)), **kwargs)
-        return (*copies.values(), *(f for f in fresh if isinstance(f, np.ndarray)), result)
 
     def meta(_: Arguments) -> Inferred:
         raise InternalError(f"the pure form of {row.name} is made with its descriptions")
 
-    return Op(f"{row.name}_into_copies", call, meta, effects=row.effects, warns=row.warns, note=row.note)
+    name = f"{row.name}_into_copies"
+    return Op(name, PureCall(row), meta, effects=row.effects, raises=row.raises, warns=row.warns, note=row.note)

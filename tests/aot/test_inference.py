@@ -10,7 +10,7 @@ import pytest
 
 from jitmagic.aot import aot_eager, compile_inference
 from jitmagic.errors import InternalError, Unsupported
-from jitmagic.graph import print_graph
+from jitmagic.graph import PyMeta, print_graph
 from tests.aot.recorder import Recorder, assert_same
 from tests.aot.rows import METHODS, ROWS
 
@@ -139,6 +139,24 @@ def test_two_outputs_given_at_once() -> None:
     b = r.call("getitem", c, (ALL, 0))
     first, second = r.call(METHODS.divmod, x, 3, out=(a, b))
     assert_same(r.output(first, second, a), inputs)
+
+
+def test_a_call_may_write_and_give_several_results() -> None:
+    """As a loop that is kept as a loop does."""
+
+    def loop(table: Any, row: Any) -> tuple[float, Any]:
+        table[1:] += table[:-1]
+        row[:] = table[0]
+        return float(table.sum()), table.max(axis=0)
+
+    r, (x, y) = record(fresh(), fresh(4))
+    made = METHODS.copy
+    row = type(made)("loop", loop, made.meta, writes=(0, 1))
+    call = r.graph.call(row, (r.call("flip", x), y), {}, None)
+    total = r.graph.item(call, 0, PyMeta(float))
+    most = r.graph.item(call, 1, y.meta)
+    compiled = assert_same(r.output(total, most, r.call("sum", y)), lambda: [fresh(), fresh(4)])
+    assert_pure(compiled.pure_graph)
 
 
 def test_where_keeps_the_unselected_elements() -> None:
