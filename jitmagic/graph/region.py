@@ -148,7 +148,7 @@ class For:
     variable: Var
     start: Expr
     stop: Expr
-    step: int
+    step: Expr
     body: tuple[Stmt, ...]
     orelse: tuple[Stmt, ...] = ()
 

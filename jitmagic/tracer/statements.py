@@ -232,7 +232,8 @@ def _is_long(tx: Evaluator, node: ast.For) -> bool:
     rounds = tx.eval(node.iter)
     if not isinstance(rounds, RangeTracker):
         return False
-    return not rounds.is_constant or len(rounds.constant()) > SHORT_LOOP
+    nested = any(isinstance(n, ast.For | ast.While) for s in node.body for n in ast.walk(s))
+    return nested or not rounds.is_constant or len(rounds.constant()) > SHORT_LOOP
 
 
 def _while(tx: Evaluator, node: ast.While) -> Flow:

@@ -153,8 +153,8 @@ class _Emitter:
             start, stop = self.ranges.affine(loop.start), self.ranges.affine(loop.stop)
             assert start is not None
             assert stop is not None
-            first, last = (start, stop) if loop.step > 0 else (stop, start)
-            after = (0, 1) if loop.step > 0 else (1, 0)
+            first, last = (start, stop) if _ascends(loop) else (stop, start)
+            after = (0, 1) if _ascends(loop) else (1, 0)
             lines.append(f"{name}_lo = {self._bound(first, 'lo')} + {after[0]}")
             lines.append(f"{name}_hi = {self._bound(last, 'hi')} - {after[1]}")
         tests = [
@@ -228,6 +228,11 @@ class _Emitter:
         self.line(f"    {name} += {size}")
         self.leave(f"{name} < 0 or {name} >= {size}", Status.INDEX_ERROR)
         return name
+
+
+def _ascends(loop: ir.For) -> bool:
+    assert isinstance(loop.step, ir.Const)
+    return loop.step.value > 0
 
 
 def _accesses(block: tuple[ir.Stmt, ...]) -> list[ir.Load | ir.Store]:
@@ -563,8 +568,10 @@ def _if(e: _Emitter, node: ir.If) -> None:
 def _for(e: _Emitter, node: ir.For) -> None:
     if node.orelse:
         raise Unsupported("region", "else after a loop")
-    start, stop = e.value(node.start), e.value(node.stop)
-    e.line(f"for {node.variable.name} in range({start}, {stop}, {node.step}):")
+    start, stop, step = e.value(node.start), e.value(node.stop), e.hold(e.value(node.step))
+    if not isinstance(node.step, ir.Const) or not node.step.value:
+        e.leave(f"{step} == 0", Status.VALUE_ERROR)
+    e.line(f"for {node.variable.name} in range({start}, {stop}, {step}):")
     e.block(node.body)
 
 

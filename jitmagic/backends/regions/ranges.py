@@ -51,7 +51,8 @@ class Ranges:
                     self.aliases[bind.variable.name] = each.variable.name
 
     def _is_known(self, loop: ir.For) -> bool:
-        return self.affine(loop.start) is not None and self.affine(loop.stop) is not None
+        known = self.affine(loop.start) is not None and self.affine(loop.stop) is not None
+        return known and isinstance(loop.step, ir.Const) and loop.step.value != 0
 
     def affine(self, expr: ir.Expr) -> Affine | None:
         """The expression as a sum of counters, parameters and sizes with factors; None if it is none."""

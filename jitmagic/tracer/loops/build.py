@@ -65,6 +65,11 @@ class Either:
     before: str
 
 
+@dataclass(frozen=True, slots=True)
+class Mixed(Either):
+    """The same where the variable may be either now, in two variables of the region: only a loop head joins them."""
+
+
 @dataclass(slots=True)
 class Builder:
     """``types`` maps the Python variables that are bound now to their types."""
@@ -72,44 +77,55 @@ class Builder:
     outside: Outside
     types: dict[str, str | Either] = field(default_factory=dict)
     written: set[str] = field(default_factory=set)
-    seen: list[tuple[int, str]] = field(default_factory=list)
+    seen: list[str] = field(default_factory=list)
+    doubtful: dict[int, tuple[ir.Expr, Either]] = field(default_factory=dict)
     loops: list[list[dict[str, str | Either]]] = field(default_factory=list)
 
     # -- expressions
     def expression(self, node: ast.expr, *, either: bool = False) -> ir.Expr:
-        """``either`` says that the user of the value has asked ``kinds`` and treats all of them alike."""
-        if either and isinstance(node, ast.Name) and isinstance(kind := self.types.get(node.id), Either):
-            return _versioned(node.id, kind.now)
-        handler = _EXPRESSIONS.get(type(node))
-        if handler is None:
-            raise refuse(f"the expression {ast.unparse(node)}")
-        made = handler(self, node)
+        """``either`` says that the user of the value asks ``kinds`` and treats all of them alike."""
+        if isinstance(node, ast.Name) and isinstance(kind := self.types.get(node.id), Either):
+            if isinstance(kind, Mixed):
+                raise refuse(f"{node.id}, which may have two types")
+            made: ir.Expr = self.doubt(_versioned(node.id, kind.now), kind)
+        else:
+            handler = _EXPRESSIONS.get(type(node))
+            if handler is None:
+                raise refuse(f"the expression {ast.unparse(node)}")
+            made = handler(self, node)
+        if not either and id(made) in self.doubtful:
+            raise refuse(f"{ast.unparse(node)}, which may have two types")
         if not isinstance(node, ast.Name):
-            self.seen.append((id(node), made.type))
+            self.seen.append(made.type)
         return made
 
+    def doubt(self, made: ir.Expr, kind: Either) -> ir.Expr:
+        """Note that a value may be a NumPy scalar or the Python number of equal value."""
+        self.doubtful[id(made)] = (made, kind)
+        return made
+
+    def kinds(self, made: ir.Expr) -> tuple[str, ...]:
+        """The types that a value may have."""
+        known = self.doubtful.get(id(made))
+        return (made.type,) if known is None else (known[1].now, known[1].before)
+
+    def kind(self, made: ir.Expr) -> str | Either:
+        known = self.doubtful.get(id(made))
+        return made.type if known is None else known[1]
+
     def truth(self, node: ast.expr) -> ir.Expr:
-        """An expression as a condition."""
+        """An expression as a condition; a comparison may have operands of two types, its outcome is the same."""
         if isinstance(node, ast.BoolOp):
             word = "and" if isinstance(node.op, ast.And) else "or"
             return ir.Logic(word, tuple(self.truth(v) for v in node.values))
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return ir.Not(self.truth(node.operand))
-        value = self.expression(node)
+        if isinstance(node, ast.Compare):
+            return _compared(self, node)
+        value = self.expression(node, either=True)
         if value.type in ("pybool", "bool"):
             return value
         return ir.Compare("ne", value, ir.Cast(ir.Const(0, "pyint"), value.type))
-
-    def kinds(self, node: ast.expr, made: ir.Expr) -> tuple[str, ...]:
-        """The types that the value of ``node`` may have."""
-        kind = self.types.get(node.id) if isinstance(node, ast.Name) else None
-        return (kind.now, kind.before) if isinstance(kind, Either) else (made.type,)
-
-    def variable(self, name: str) -> ir.Var:
-        kind = self.types[name]
-        if isinstance(kind, Either):
-            raise refuse(f"{name} may still have its type from before the loop")
-        return _versioned(name, kind)
 
     def index(self, node: ast.expr, array: ir.ArrayParameter) -> tuple[ir.Expr, ...]:
         parts = node.elts if isinstance(node, ast.Tuple) else [node]
@@ -135,26 +151,28 @@ class Builder:
 
     def assign(self, target: ast.expr, value: ir.Expr) -> list[ir.Stmt]:
         if isinstance(target, ast.Name):
-            if value.type not in ("pyint", "pyfloat", "pybool") and not is_numpy(value.type):
-                raise refuse(f"a value of type {value.type}")
-            self.types[target.id] = value.type
+            self.types[target.id] = self.kind(value)
             return [ir.Assign(_versioned(target.id, value.type), value)]
         if not isinstance(target, ast.Subscript):
             raise refuse(f"the target {ast.unparse(target)}")
         array = self.outside.array(target.value)
         if array is None:
             raise refuse(f"the target {ast.unparse(target)}")
-        if not store_is_exact(value.type, array.dtype):
-            raise refuse(f"storing {value.type} in an array of {array.dtype}")
+        for kind in self.kinds(value):
+            if not store_is_exact(kind, array.dtype):
+                raise refuse(f"storing {kind} in an array of {array.dtype}")
         self.written.add(array.name)
         return [ir.Store(array.name, self.index(target.slice, array), value)]
 
     def loop_body(
-        self, node: ast.For | ast.While, before: dict[str, str | Either], enter: Callable[[], Any]
+        self, node: ast.For | ast.While, before: dict[str, str | Either], enter: Callable[[], Any], *, runs: bool
     ) -> tuple[list[ir.Stmt], Any, tuple[ir.Stmt, ...]]:
-        """Evaluate a body until the types at its head settle: (casts to make before, what ``enter`` gave, body)."""
+        """Evaluate a body until the types at its head settle: (casts to make before, what ``enter`` gave, body).
+
+        ``runs`` says that there is at least one round.
+        """
         head = dict(before)
-        first: list[tuple[int, str]] | None = None
+        first: list[str] | None = None
         for _ in range(4):
             self.types = dict(head)
             self.seen = []
@@ -165,17 +183,26 @@ class Builder:
             first = self.seen if first is None else first
             widened = _settle(head, ends)
             if widened is None:
-                self._check_first_round(first)
-                casts = [_cast_before(n, before[n], head[n]) for n in head if n in before and head[n] != before[n]]
-                self.types = _after_loop(before, head, ends)
+                _check_first_round(first, self.seen)
+                casts = [_cast_before(n, before[n], head[n]) for n in head if head[n] != before[n]]
+                self.types = _after_loop(before, head, runs=runs)
                 return casts, entered, body
             head = widened
         raise refuse("types that do not settle")
 
-    def _check_first_round(self, first: list[tuple[int, str]]) -> None:
-        """Starting a variable in its later type must not change what the first round computes."""
-        if [t for _, t in first] != [t for _, t in self.seen] or len(first) != len(self.seen):
-            raise refuse("a variable whose first round computes in another type")
+
+_ALIKE = {("float64", "pyfloat"), ("int64", "pyint"), ("bool", "pybool")}
+
+
+def _alike(now: str, before: str) -> bool:
+    """Whether a NumPy scalar and a Python number of equal value go through the same arithmetic."""
+    return now == before or (now, before) in _ALIKE or (before, now) in _ALIKE
+
+
+def _check_first_round(first: list[str], last: list[str]) -> None:
+    """Starting a variable in its later type must not change what the first round computes."""
+    if len(first) != len(last) or not all(map(_alike, last, first)):
+        raise refuse("a variable whose first round computes in another type")
 
 
 def _versioned(name: str, kind: str) -> ir.Var:
@@ -187,42 +214,49 @@ def _settle(
 ) -> dict[str, str | Either] | None:
     """The types to start the next attempt with, or None if those at the end agree with the head."""
     widened = dict(head)
-    for name, kind in head.items():
+    for name in head:
         for end in ends:
-            later = end.get(name)
-            if later is None or later == kind:
-                continue
-            if isinstance(later, Either):
-                later = later.now if later.before == kind else later
-            if later == kind:
-                continue
-            if isinstance(later, Either) or isinstance(kind, Either) or not _widens(kind, later):
-                raise refuse(f"{name} is {kind} in one round and {later} in the next")
-            widened[name] = later
+            if name not in end:
+                raise refuse(f"{name}, which has two types in one round")
+            widened[name] = _join(name, widened[name], end[name])
     return None if widened == head else widened
+
+
+def _join(name: str, kind: str | Either, later: str | Either) -> str | Either:
+    """A type for a variable that is ``kind`` in one round and ``later`` in the next."""
+    kinds = [*_kinds_of(kind), *_kinds_of(later)]
+    wide = [k for k in kinds if is_numpy(k)] or [k for k in kinds if k == "pyfloat"] or kinds
+    if any(k != wide[0] and not _widens(k, wide[0]) for k in kinds):
+        raise refuse(f"{name}, which is {kinds[0]} in one round and {kinds[-1]} in the next")
+    return wide[0]
 
 
 def _widens(before: str, later: str) -> bool:
     """``s = 0`` before a loop that adds floats: the int may start as that float."""
-    return before in ("pyint", "pyfloat") and (later == "pyfloat" or is_numpy(later)) and later != "bool"
+    if later == "bool":
+        return before == "pybool"
+    return before in ("pyint", "pyfloat") and (later == "pyfloat" or is_numpy(later))
 
 
 def _cast_before(name: str, before: str | Either, head: str | Either) -> ir.Stmt:
-    if isinstance(before, Either) or isinstance(head, Either):
-        raise refuse(f"{name} may have two types")
-    if before == "pyfloat" and "int" in head:
-        raise refuse(f"{name} starts as a float and becomes {head}")
-    return ir.Assign(_versioned(name, head), ir.Cast(_versioned(name, before), head))
+    old = before.now if isinstance(before, Either) else before
+    new = head.now if isinstance(head, Either) else head
+    if old == "pyfloat" and "int" in new:
+        raise refuse(f"{name}, which starts as a float and becomes {new}")
+    return ir.Assign(_versioned(name, new), ir.Cast(_versioned(name, old), new))
 
 
 def _after_loop(
-    before: Mapping[str, str | Either], head: Mapping[str, str | Either], ends: Sequence[Mapping[str, str | Either]]
+    before: Mapping[str, str | Either], head: Mapping[str, str | Either], *, runs: bool
 ) -> dict[str, str | Either]:
     """After the loop: names of the head keep its type; names that only the body binds may be unbound."""
     after: dict[str, str | Either] = {}
     for name, kind in head.items():
         old = before[name]
-        after[name] = kind if old == kind or isinstance(kind, Either) or isinstance(old, Either) else Either(kind, old)
+        if kind == old or runs:
+            after[name] = kind
+        elif isinstance(kind, str) and isinstance(old, str) and _alike(kind, old):
+            after[name] = Either(kind, old)
     return after
 
 
@@ -235,8 +269,9 @@ def _constant(b: Builder, node: ast.Constant) -> ir.Expr:
 
 
 def _name(b: Builder, node: ast.Name) -> ir.Expr:
-    if node.id in b.types:
-        return b.variable(node.id)
+    kind = b.types.get(node.id)
+    if isinstance(kind, str):
+        return _versioned(node.id, kind)
     found = b.outside.scalar(node)
     if found is None:
         raise refuse(f"the value of {node.id}")
@@ -293,41 +328,61 @@ def _binary(b: Builder, node: ast.BinOp) -> ir.Expr:
     operator = BINARY.get(type(node.op))
     if operator is None:
         raise refuse(f"the operator in {ast.unparse(node)}")
-    return _operate(b, operator, (node.left, b.expression(node.left, either=True)), node.right)
+    return _operate(b, operator, b.expression(node.left, either=True), node.right)
 
 
-def _operate(b: Builder, operator: str, first: tuple[ast.expr, ir.Expr], second: ast.expr) -> ir.Expr:
-    """A binary operation; an operand that may have two types must give the same with both."""
-    left, right = first[1], b.expression(second, either=True)
-    pairs = [(k, m) for k in b.kinds(first[0], left) for m in b.kinds(second, right)]
-    if len(pairs) > 1 and len({binary_types(operator, *pair) for pair in pairs}) > 1:
+def _operate(b: Builder, operator: str, left: ir.Expr, second: ast.expr) -> ir.Expr:
+    """A binary operation; with an operand that may have two types the result may have two as well."""
+    right = b.expression(second, either=True)
+    made = binary(operator, left, right)
+    found = {binary(operator, _as(left, k), _as(right, m)).type for k in b.kinds(left) for m in b.kinds(right)}
+    found.discard(made.type)
+    if not found:
+        return made
+    other = found.pop()
+    if found or not _alike(made.type, other):
         raise refuse("an operand that may have two types")
-    return binary(operator, left, right)
+    return b.doubt(made, Either(made.type, other))
+
+
+def _as(value: ir.Expr, kind: str) -> ir.Expr:
+    return value if value.type == kind else ir.Var("any", kind)
 
 
 def _unary(b: Builder, node: ast.UnaryOp) -> ir.Expr:
     if isinstance(node.op, ast.Not):
         return ir.Not(b.truth(node.operand))
-    value = b.expression(node.operand)
+    value = b.expression(node.operand, either=True)
     if isinstance(node.op, ast.UAdd) and value.type in ("pyint", "pyfloat"):
         return value
     if not isinstance(node.op, ast.USub) or value.type in ("pybool", "bool") or value.type.startswith("uint"):
         raise refuse(f"the operator in {ast.unparse(node)}")
     if isinstance(value, ir.Const):
         return ir.Const(-value.value, value.type)
-    return ir.Unary("neg", value, value.type)
+    return _like(b, ir.Unary("neg", value, value.type), value)
+
+
+def _like(b: Builder, made: ir.Expr, operand: ir.Expr) -> ir.Expr:
+    """A result that has two types exactly if its operand has."""
+    kind = b.kind(operand)
+    return b.doubt(made, kind) if isinstance(kind, Either) else made
 
 
 def _compare(b: Builder, node: ast.Compare) -> ir.Expr:
-    left = b.expression(node.left)
+    return _compared(b, node, as_value=True)
+
+
+def _compared(b: Builder, node: ast.Compare, *, as_value: bool = False) -> ir.Expr:
+    """Comparisons; as a condition the type of the outcome does not matter, as a value it does."""
+    left = b.expression(node.left, either=not as_value)
     tests: list[ir.Expr] = []
     for op, right_node in zip(node.ops, node.comparators, strict=True):
         operator = COMPARE.get(type(op))
         if operator is None:
             raise refuse(f"the comparison {ast.unparse(node)}")
-        right = b.expression(right_node)
+        right = b.expression(right_node, either=not as_value)
         inner, result = compare_type(left.type, right.type)
-        tests.append(ir.Compare(operator, _cast(left, inner), _cast(right, inner), result))
+        tests.append(ir.Compare(operator, _cast(left, inner), _cast(right, inner), result if as_value else "pybool"))
         left = right
     if len(tests) == 1:
         return tests[0]
@@ -360,9 +415,12 @@ def _call(b: Builder, node: ast.Call) -> ir.Expr:
         return handler(b, node)
     if len(node.args) != 1:
         raise refuse(f"the call {ast.unparse(node)}")
-    operand = b.expression(node.args[0])
+    operand = b.expression(node.args[0], either=True)
     inner, result = function_types(name, operand.type)
-    return ir.Unary(name, _cast(operand, inner), result)
+    made = ir.Unary(name, _cast(operand, inner), result)
+    if any(function_types(name, kind) != (inner, result) for kind in b.kinds(operand)):
+        raise refuse(f"the call {ast.unparse(node)}")
+    return made
 
 
 def _len(b: Builder, node: ast.Call) -> ir.Expr:
@@ -373,10 +431,10 @@ def _len(b: Builder, node: ast.Call) -> ir.Expr:
 
 
 def _abs(b: Builder, node: ast.Call) -> ir.Expr:
-    value = b.expression(node.args[0])
+    value = b.expression(node.args[0], either=True)
     if value.type in ("pybool", "bool"):
         raise refuse(f"the call {ast.unparse(node)}")
-    return ir.Unary("abs", value, value.type)
+    return _like(b, ir.Unary("abs", value, value.type), value)
 
 
 def _extreme(operator: str) -> Callable[[Builder, ast.Call], ir.Expr]:
@@ -395,12 +453,13 @@ def _extreme(operator: str) -> Callable[[Builder, ast.Call], ir.Expr]:
 
 
 def _int(b: Builder, node: ast.Call) -> ir.Expr:
-    value = b.expression(node.args[0])
-    return value if value.type == "pyint" else ir.Unary("int", value, "pyint")
+    value = b.expression(node.args[0], either=True)
+    return value if b.kinds(value) == ("pyint",) else ir.Unary("int", value, "pyint")
 
 
 def _float(b: Builder, node: ast.Call) -> ir.Expr:
-    return _cast(b.expression(node.args[0]), "pyfloat")
+    value = b.expression(node.args[0], either=True)
+    return value if b.kinds(value) == ("pyfloat",) else ir.Cast(value, "pyfloat")
 
 
 _CALLS: Mapping[str, Callable[[Builder, ast.Call], ir.Expr]] = {
@@ -432,19 +491,14 @@ def _assign(b: Builder, node: ast.Assign) -> list[ir.Stmt]:
     if len(node.targets) != 1:
         raise refuse("several targets")
     target = node.targets[0]
-    if isinstance(target, ast.Subscript):
-        value = b.expression(node.value, either=True)
-        array = b.outside.array(target.value)
-        if array is not None and not all(store_is_exact(k, array.dtype) for k in b.kinds(node.value, value)):
-            raise refuse("storing a value that may have two types")
-        return b.assign(target, value)
     if not isinstance(target, ast.Tuple):
-        return b.assign(target, b.expression(node.value))
+        return b.assign(target, b.expression(node.value, either=True))
     if not isinstance(node.value, ast.Tuple) or len(node.value.elts) != len(target.elts):
         raise refuse("unpacking")
-    values = [b.expression(v) for v in node.value.elts]
-    held = [_versioned(f"held{i}", v.type) for i, v in enumerate(values)]
-    made: list[ir.Stmt] = [ir.Assign(h, v) for h, v in zip(held, values, strict=True)]
+    values = [b.expression(v, either=True) for v in node.value.elts]
+    place = f"{node.lineno}_{node.col_offset}"
+    held = [_like(b, _versioned(f"held{place}_{i}", v.type), v) for i, v in enumerate(values)]
+    made: list[ir.Stmt] = [ir.Assign(h, v) for h, v in zip(held, values, strict=True)]  # type: ignore[arg-type]  # Vars
     for each, value in zip(target.elts, held, strict=True):
         made.extend(b.assign(each, value))
     return made
@@ -462,7 +516,7 @@ def _augmented(b: Builder, node: ast.AugAssign) -> list[ir.Stmt]:
         else ast.Constant(None),
         node,
     )
-    return b.assign(node.target, _operate(b, operator, (load, b.expression(load, either=True)), node.value))
+    return b.assign(node.target, _operate(b, operator, b.expression(load, either=True), node.value))
 
 
 def _if(b: Builder, node: ast.If) -> list[ir.Stmt]:
@@ -482,10 +536,27 @@ def _leaves(block: tuple[ir.Stmt, ...]) -> bool:
 
 
 def _merge(left: dict[str, Any] | None, right: dict[str, Any] | None) -> dict[str, Any]:
-    """Types after an ``if``: a name with two types, or bound on one side only, must not be read again."""
+    """Types after an ``if``. A name that is bound on one side only, or with types that do not mix, must not be read.
+
+    A Python number on one side and the NumPy scalar that it may become on the other are joined by the loop around.
+    """
     if left is None or right is None:
         return dict((left if right is None else right) or {})
-    return {name: kind for name, kind in left.items() if right.get(name) == kind}
+    merged: dict[str, Any] = {}
+    for name in left.keys() & right.keys():
+        if left[name] == right[name]:
+            merged[name] = left[name]
+            continue
+        kinds = dict.fromkeys((*_kinds_of(left[name]), *_kinds_of(right[name])))
+        now = next((k for k in kinds if is_numpy(k)), "pyfloat")
+        others = [k for k in kinds if k != now]
+        if len(others) == 1 and _widens(others[0], now):
+            merged[name] = Mixed(now, others[0])
+    return merged
+
+
+def _kinds_of(kind: str | Either) -> tuple[str, ...]:
+    return (kind.now, kind.before) if isinstance(kind, Either) else (kind,)
 
 
 def _for(b: Builder, node: ast.For) -> list[ir.Stmt]:
@@ -502,27 +573,29 @@ def _for(b: Builder, node: ast.For) -> list[ir.Stmt]:
         b.types[name] = "pyint"
         return ir.Assign(_versioned(name, "pyint"), counter)
 
-    casts, bind, body = b.loop_body(node, before, enter)
+    runs = all(isinstance(v, ir.Const) for v in (start, stop, step)) and _is_nonempty(start, stop, step)
+    casts, bind, body = b.loop_body(node, before, enter, runs=runs)
     orelse = b.block(node.orelse)
     return [*casts, ir.For(counter, start, stop, step, (bind, *body), orelse)]
 
 
-def _range(b: Builder, args: Sequence[ast.expr]) -> tuple[ir.Expr, ir.Expr, int]:
+def _is_nonempty(start: Any, stop: Any, step: Any) -> bool:
+    return bool(step.value) and len(range(start.value, stop.value, step.value)) > 0
+
+
+def _range(b: Builder, args: Sequence[ast.expr]) -> tuple[ir.Expr, ir.Expr, ir.Expr]:
     values = [b.expression(a) for a in args]
     if any(v.type != "pyint" and not (is_numpy(v.type) and "int" in v.type) for v in values):
         raise refuse("a range of what is no int")
     made = [_cast(v, "pyint") for v in values]
     if len(made) == 1:
-        return ir.Const(0, "pyint"), made[0], 1
-    step = made[2] if len(made) == 3 else ir.Const(1, "pyint")
-    if not isinstance(step, ir.Const) or not step.value:
-        raise refuse("a range with a step that is not written out")
-    return made[0], made[1], int(step.value)
+        return ir.Const(0, "pyint"), made[0], ir.Const(1, "pyint")
+    return made[0], made[1], made[2] if len(made) == 3 else ir.Const(1, "pyint")
 
 
 def _while(b: Builder, node: ast.While) -> list[ir.Stmt]:
     before = dict(b.types)
-    casts, test, body = b.loop_body(node, before, lambda: b.truth(node.test))
+    casts, test, body = b.loop_body(node, before, lambda: b.truth(node.test), runs=False)
     return [*casts, ir.While(test, body, b.block(node.orelse))]
 
 

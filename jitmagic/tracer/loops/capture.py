@@ -170,7 +170,7 @@ def _results(
     for name in sorted(assigned & set(start)):
         kind = builder.types.get(name)
         if isinstance(kind, Either):
-            kind = kind.now if _runs_at_least_once(tx, node) else None
+            kind = kind.now if type(kind) is Either and _runs_at_least_once(tx, node) else None
         if kind is None:
             if name in _loaded_outside(tx, node):
                 raise refuse(f"{name} may have two types after the loop")
