@@ -75,11 +75,19 @@ def _arrays(tx: Evaluator, name: str, left: VariableTracker, right: VariableTrac
     plain = (ArrayTracker, Constant, SymbolicInt, RunTimeNumber, ListTracker, TupleTracker)
     if not isinstance(left, plain) or not isinstance(right, plain):
         return None
+    prefix = _prefix(left, right)
     if isinstance(left, ArrayTracker):
-        return tx.call_method_form(f"__{_dunder(name)}__", [left, right])
+        return tx.call_method_form(f"{prefix}__{_dunder(name)}__", [left, right])
     if isinstance(right, ArrayTracker):
-        return tx.call_method_form(f"__r{_dunder(name)}__", [right, left])
+        return tx.call_method_form(f"{prefix}__r{_dunder(name)}__", [right, left])
     return None
+
+
+def _prefix(*operands: VariableTracker) -> str:
+    """Operators of NumPy scalars, with no array among the operands, are other code than those of arrays."""
+    plain = (Constant, SymbolicInt, RunTimeNumber)
+    scalars = all(isinstance(v, plain) or (isinstance(v, ArrayTracker) and v.meta.scalar) for v in operands)
+    return "generic." if scalars else ""
 
 
 def _numbers(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
@@ -160,9 +168,10 @@ def compare(tx: Evaluator, name: str, left: VariableTracker, right: VariableTrac
 def _arrays_compare(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
     if isinstance(left, Constant) and left.value is None and name in ("eq", "ne"):
         left, right = right, left
+    prefix = _prefix(left, right)
     if isinstance(left, ArrayTracker):
-        return tx.call_method_form(f"__{name}__", [left, right])
-    return tx.call_method_form(f"__{SWAPPED[name]}__", [right, left])
+        return tx.call_method_form(f"{prefix}__{name}__", [left, right])
+    return tx.call_method_form(f"{prefix}__{SWAPPED[name]}__", [right, left])
 
 
 def _number_compare(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
@@ -218,7 +227,7 @@ def unary(tx: Evaluator, name: str, value: VariableTracker) -> VariableTracker:
     if isinstance(value, Constant):
         return run(lambda: getattr(operator, name)(value.value))
     if isinstance(value, ArrayTracker):
-        return tx.call_method_form(f"__{_dunder(name)}__", [value])
+        return tx.call_method_form(f"{_prefix(value)}__{_dunder(name)}__", [value])
     if isinstance(value, RunTimeNumber) and name in NUMBER_OPS:
         return number_call(tx, NUMBER_OPS[name], (value,))
     if isinstance(value, SymbolicInt):

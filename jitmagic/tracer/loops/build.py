@@ -255,7 +255,7 @@ def _after_loop(
         old = before[name]
         if kind == old or runs:
             after[name] = kind
-        elif isinstance(kind, str) and isinstance(old, str) and _alike(kind, old):
+        elif isinstance(kind, str) and isinstance(old, str):
             after[name] = Either(kind, old)
     return after
 
@@ -359,6 +359,8 @@ def _unary(b: Builder, node: ast.UnaryOp) -> ir.Expr:
         raise refuse(f"the operator in {ast.unparse(node)}")
     if isinstance(value, ir.Const):
         return ir.Const(-value.value, value.type)
+    if not all(_alike(value.type, kind) for kind in b.kinds(value)):
+        raise refuse(f"{ast.unparse(node)} of an int or a float, whose zeros differ")
     return _like(b, ir.Unary("neg", value, value.type), value)
 
 
