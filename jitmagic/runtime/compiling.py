@@ -85,7 +85,10 @@ class Compiler:
         except Exception as error:  # a fault of ours must not reach the user's program
             _give_up(frame, error)
             return None
+        elapsed = time.perf_counter_ns() - started
         if entry is None:
+            if not frame.closed:  # it was analysed, and met no arrays
+                frame.record.count_compile(elapsed)
             return None
         failure = entry.failure(arguments, names)
         if failure is not None:

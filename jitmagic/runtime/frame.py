@@ -66,7 +66,9 @@ class CompiledFrame(Target):
         "window",
     )
 
+    closed: str  # why nothing new is compiled; empty as long as something may be
     entries: list[Entry]
+    plain_code: CodeType
     hits_buried: int
     plain_calls: int
     misses: int

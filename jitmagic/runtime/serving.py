@@ -147,7 +147,8 @@ def _one_call(frame: CompiledFrame) -> Iterator[None]:
 
 def _close_if_idle(frame: CompiledFrame) -> None:
     """What meets no arrays stays plain; a function then gets its own code back, as one that is plain whatever comes."""
-    idle = frame.touchless >= _TOUCHLESS_CALLS or (frame.touchless and not may_touch_arrays(frame.plain))
+    calls = _TOUCHLESS_CALLS if frame.form.layout.names or may_touch_arrays(frame.plain) else 1
+    idle = frame.touchless >= calls
     if idle and not frame.entries:
         frame.closed = frame.closed or "it never touches an array"
     if frame.closed and not frame.entries and not frame.is_piece:

@@ -181,15 +181,18 @@ def test_a_users_error_of_the_tracer_reaches_the_user() -> None:
         compiled(product, tracer)(X, X)
 
 
-def test_a_function_without_arrays_gets_its_own_code_back() -> None:
-    f = compiled(lambda n: n + 1)
-    with recording() as events:
-        assert f(3) == 4
-    assert f.__code__ is f.jit.plain.__code__
-    assert not events
-    assert f(4) == 5
-    f.jit.clear()
-    assert f.__code__ is not f.jit.plain.__code__
+def test_a_function_without_arrays_gets_its_own_code_back_and_is_not_mentioned() -> None:
+    """After some calls if it has parameters, which may be arrays next time, else after the first."""
+    for f, arguments, calls in ((compiled(lambda n: n + 1), (3,), 3), (compiled(lambda: 4), (), 1)):
+        with recording() as events:
+            for _ in range(calls):
+                assert f.__code__ is not f.jit.plain.__code__
+                assert f(*arguments) == 4
+        assert f.__code__ is f.jit.plain.__code__
+        assert not events
+        assert f(*arguments) == 4
+        f.jit.clear()
+        assert f.__code__ is not f.jit.plain.__code__
 
 
 def test_a_function_that_names_numpy_is_given_more_than_one_call() -> None:
