@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.backends.loops.folds import FoldRecipe
 from jitmagic.backends.loops.ir import (
     Access,
     Apply,
     Cast,
+    Fold,
     Index,
     Kernel,
     Literal,
@@ -22,23 +24,25 @@ from jitmagic.backends.loops.ir import (
     Strided,
     Value,
 )
+from jitmagic.backends.loops.nest import make_nest
 from jitmagic.backends.loops.operands import dense_axes, is_scalar, place, scalar_letter
-from jitmagic.backends.loops.recipes import Recipe
+from jitmagic.backends.loops.recipes import ALL_FLAGS, Recipe
 from jitmagic.backends.native.abi import FloatFlag
 from jitmagic.graph import ArrayMeta, Node, PyMeta
 
-__all__ = ["Built", "build_pointwise"]
+__all__ = ["Built", "build_fold", "build_pointwise"]
 
 WORDS = {"i": np.dtype(np.int64), "u": np.dtype(np.uint64), "d": np.dtype(np.float64)}
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A kernel and the nodes behind its operands: inputs by operand name, outputs in the order of ``outputs``."""
+    """A kernel, the nodes behind its operands by name, and the sizes of its space."""
 
     kernel: Kernel
     inputs: dict[str, Node]
     outputs: dict[str, Node]
+    sizes: tuple[Any, ...]
 
 
 @dataclass(slots=True)
@@ -146,11 +150,55 @@ class Builder:
             self.names[node] = name
         return self.names[node]
 
+    def fold(self, node: Node, fold: FoldRecipe) -> str:
+        """Reduce; the sum of a whole array goes to an array of partial sums, one for each part of the loop."""
+        value = self.converted(fold.source, fold.dtype)
+        name = self.operand(node, "out")
+        if fold.shape == "R":
+            self.kernel.operands[-1] = Operand(name, "out", fold.dtype, 1, (0,))
+            axes: tuple[Index, ...] = (Index(None),)
+        else:
+            kept = [a for a in range(self.kernel.ndim) if a not in fold.reduced]
+            whole = isinstance(node.meta, ArrayMeta) and node.meta.ndim == self.kernel.ndim
+            axes = tuple(Index(a if a in kept else None) for a in range(self.kernel.ndim) if whole or a in kept)
+        self.kernel.body.append(Fold(fold.kind, Access(name, axes), value))
+        self.kernel.flags |= ALL_FLAGS if fold.dtype.kind == "f" else 0
+        return name
+
     def store(self, node: Node) -> str:
         name = self.operand(node, "out")
         axes = tuple(Index(axis) for axis in range(self.kernel.ndim))
         self.kernel.body.append(Store(Access(name, axes), self.computed[node]))
         return name
+
+
+def build_fold(
+    name: str,
+    nodes: Sequence[Node],
+    recipes: dict[Node, Recipe],
+    folds: dict[Node, FoldRecipe],
+    stored: Iterable[Node],
+    dense: Dense,
+) -> Built | None:
+    """The kernel of a group with folds; None if its accesses do not run along memory as the folds must."""
+    first = next(folds[n] for n in nodes if n in folds)
+    meta = first.source.meta
+    assert isinstance(meta, ArrayMeta)
+    kernel = Kernel(name, meta.ndim, (dense_axes(meta) or ())[::-1], reduced=first.reduced, shape=first.shape)
+    kernel.operands = [Operand(f"n{axis}", "size", letter="i") for axis in range(meta.ndim)]
+    builder = Builder(kernel, recipes, dense=dense)
+    outputs = {}
+    for node in nodes:
+        if node in folds:
+            outputs[builder.fold(node, folds[node])] = node
+        else:
+            builder.add(node)
+    outputs |= {builder.store(node): node for node in stored if node not in folds}
+    levels = make_nest(kernel).levels
+    if len(levels) != len(first.shape):
+        return None
+    inputs = {n: node for node, n in builder.names.items() if n not in outputs}
+    return Built(kernel, inputs, outputs, meta.shape)
 
 
 def build_pointwise(
@@ -169,7 +217,7 @@ def build_pointwise(
     outputs = {builder.store(node): node for node in stored}
     kernel.extent = [(next(iter(outputs)), axis) for axis in range(kernel.ndim)]
     inputs = {n: node for node, n in builder.names.items() if n not in outputs}
-    return Built(kernel, inputs, outputs)
+    return Built(kernel, inputs, outputs, meta.shape)
 
 
 Dense = dict[Node, tuple[int, ...] | None]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from jitmagic.backends.loops.folds import FoldRecipe, fold_recipe
 from jitmagic.backends.loops.operands import dense_axes, is_array
 from jitmagic.backends.loops.recipes import Recipe, recipe
 from jitmagic.graph import ArrayMeta, Graph, Node, SymInt
@@ -25,10 +26,14 @@ Space = tuple[Any, ...]
 
 @dataclass(eq=False, slots=True)
 class Group:
-    """Nodes that run together: a loop over ``space``, or one node on its own (``space`` is None)."""
+    """Nodes that run together: a loop over ``space``, or one node on its own (``space`` is None).
+
+    ``reduced`` are the axes that its folds reduce; None as long as it has none.
+    """
 
     nodes: list[Node] = field(default_factory=list)
     space: Space | None = None
+    reduced: tuple[int, ...] | None = None
 
 
 def space_of(node: Node) -> Space:
@@ -43,19 +48,17 @@ class Fusion:
     """The state of one run: the group of every node so far, and which groups read which."""
 
     recipes: dict[Node, Recipe] = field(default_factory=dict)
+    folds: dict[Node, FoldRecipe] = field(default_factory=dict)
     home: dict[Node, Group] = field(default_factory=dict)
     groups: list[Group] = field(default_factory=list)
     reads: dict[Group, dict[Group, None]] = field(default_factory=dict)
     readers: dict[Node, list[Group]] = field(default_factory=dict)  # loops that read an array, newest last
 
     def add(self, node: Node, is_read: bool) -> None:
-        # what nobody reads still may warn, which a kernel would optimise away: it stays with NumPy
-        found = recipe(node) if is_read else None
-        if found is not None:
-            self.recipes[node] = found
-        group = None if found is None else next(filter(self.accepts(node), self.candidates(node)), None)
+        group = self.find(node) if is_read else None
         if group is None:
-            group = Group(space=None if found is None else space_of(node))
+            group = Group()
+        if group not in self.reads:
             self.groups.append(group)
             self.reads[group] = {}
         group.nodes.append(node)
@@ -64,6 +67,27 @@ class Fusion:
             if self.home[operand] is not group:
                 self.reads[group][self.home[operand]] = None
                 self.readers.setdefault(operand, []).append(group)
+
+    def find(self, node: Node) -> Group | None:
+        """A group that ``node`` joins, or a new one for a loop; None if it has no loop.
+
+        What nobody reads still may warn, which a kernel would optimise away: it stays with NumPy.
+        """
+        found, fold = recipe(node), fold_recipe(node)
+        if found is not None:
+            self.recipes[node] = found
+            space = space_of(node)
+        elif fold is not None:
+            self.folds[node] = fold
+            space = space_of(fold.source)
+        else:
+            return None
+        reduced = None if fold is None else fold.reduced
+        group = next((g for g in self.candidates(node) if self.accepts(g, node, space, reduced)), None)
+        group = group or Group(space=space)
+        if fold is not None:
+            group.reduced = fold.reduced
+        return group
 
     def candidates(self, node: Node) -> Iterator[Group]:
         """Groups worth joining: those of the operands, then those that read the same arrays."""
@@ -76,14 +100,15 @@ class Fusion:
                 seen.add(group)
                 yield group
 
-    def accepts(self, node: Node) -> Any:
-        """Whether a group may take ``node``."""
-        space = space_of(node)
-
-        def fits(group: Group) -> bool:
-            return group.space == space and self.has_room(group, node) and not self.closes_a_cycle(group, node)
-
-        return fits
+    def accepts(self, group: Group, node: Node, space: Space, reduced: tuple[int, ...] | None) -> bool:
+        """Whether a group may take ``node``: the same loop, and no result that is known only after it."""
+        return (
+            group.space == space
+            and (reduced is None or group.reduced in (None, reduced))
+            and not any(o in self.folds and self.home[o] is group for o in node.operands())
+            and self.has_room(group, node)
+            and not self.closes_a_cycle(group, node)
+        )
 
     def has_room(self, group: Group, node: Node) -> bool:
         inside = set(group.nodes)
@@ -116,17 +141,14 @@ class Fusion:
                     visit(earlier)
                 done[group] = None
 
-        for group in sorted(self.groups, key=lambda g: self.position[g]):
+        for group in self.groups:
             visit(group)
-        return list(done)
-
-    @property
-    def position(self) -> dict[Group, int]:
-        return {group: k for k, group in enumerate(self.groups)}
+        # writes into inputs come last: nothing may fail after them, nobody may read what they change
+        return sorted(done, key=lambda g: any(n.written() for n in g.nodes))
 
 
-def fuse(graph: Graph) -> tuple[list[Group], dict[Node, Recipe]]:
-    """The groups of ``graph`` in running order, and the recipes of their elementwise nodes."""
+def fuse(graph: Graph) -> tuple[list[Group], dict[Node, Recipe], dict[Node, FoldRecipe]]:
+    """The groups of ``graph`` in running order, and the recipes of their elementwise nodes and of their folds."""
     fusion = Fusion()
     last_effect: Group | None = None
     read = {o for node in graph.nodes for o in node.operands()} | set(graph.outputs)
@@ -137,4 +159,4 @@ def fuse(graph: Graph) -> tuple[list[Group], dict[Node, Recipe]]:
             if last_effect is not None and last_effect is not group:
                 fusion.reads[group][last_effect] = None
             last_effect = group
-    return fusion.in_order(), fusion.recipes
+    return fusion.in_order(), fusion.recipes, fusion.folds

@@ -47,7 +47,8 @@ class Value:
 class Operand:
     """What a kernel is called with, in the order of its form.
 
-    ``kind`` is ``in`` or ``out`` (ndarray of ``ndim`` dimensions), ``scalar``, or ``loop`` (a ufunc's inner loop).
+    ``kind`` is ``in`` or ``out`` (ndarray of ``ndim`` dimensions), ``scalar``, ``size`` (of an axis of the
+    space) or ``loop`` (a ufunc's inner loop).
     ``dense`` lists the axes of an array without gaps, fastest first and those of size 1 left out; None if it may have
     gaps. ``letter`` is its letter in the form.
     """
@@ -199,9 +200,9 @@ def arguments_of(statement: Statement) -> tuple[Value, ...]:
 class Kernel:
     """One loop nest over a space of ``ndim`` axes, run in the order ``order`` (outermost first).
 
-    ``extent`` names an operand and its axis for each axis of the space: there the target finds the size.
-    ``reduced`` are the axes that a ``Fold`` sums over. ``flags`` are the floating-point conditions that matter
-    (NumPy's numbers). ``serial`` keeps it on one thread.
+    ``extent`` names an operand and its axis for each axis of the space: there the target finds the size. ``reduced``
+    are the axes that a ``Fold`` sums over, ``shape`` says which loops these are (``folds.SHAPES``). ``flags`` are the
+    floating-point conditions that matter (NumPy's numbers). ``serial`` keeps it on one thread.
     """
 
     name: str
@@ -211,6 +212,7 @@ class Kernel:
     body: list[Statement] = field(default_factory=list)
     extent: list[tuple[str, int]] = field(default_factory=list)
     reduced: tuple[int, ...] = ()
+    shape: str = ""
     flags: int = 0
     serial: bool = False
 

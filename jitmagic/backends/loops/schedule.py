@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from jitmagic.backends.loops.bodies import Built, build_pointwise
+from jitmagic.backends.loops.bodies import Built, Dense, build_fold, build_pointwise
+from jitmagic.backends.loops.folds import FoldRecipe
 from jitmagic.backends.loops.fuse import Group, fuse
 from jitmagic.backends.loops.operands import dense_axes, is_array
+from jitmagic.backends.loops.recipes import Recipe
 from jitmagic.graph import ArrayMeta, Graph, Node
 
 __all__ = ["Call", "Launch", "Schedule", "Step", "schedule"]
@@ -50,22 +52,50 @@ def schedule(graph: Graph, smallest: int = 2) -> Schedule:
 
     Groups of less than ``smallest`` nodes are left to NumPy: a kernel of one call gains nothing.
     """
-    groups, recipes = fuse(graph)
+    groups, recipes, folds = fuse(graph)
     result = Schedule(graph)
     needed = _needed_in_memory(graph, groups)
-    made = {node for group in groups if len(group.nodes) >= smallest for node in group.nodes}
+    made = {node for group in groups if len(group.nodes) >= smallest for node in group.nodes if node in recipes}
     dense = {node: _trusted_dense(node, node in made) for node in graph.nodes if is_array(node)}
     for group in groups:
-        if group.space is None or len(group.nodes) < smallest:
-            result.steps += [Call(node) for node in group.nodes if node.kind in ("call", "item")]
-            result.marks |= {n: _mark(n) for n in group.nodes if n.kind == "call"}
-            continue
-        stored = [node for node in group.nodes if node in needed]
         name = f"k{sum(1 for _ in result.launches)}"
-        built = build_pointwise(name, group.nodes, recipes, stored, dense)
-        result.steps.append(Launch(built, tuple(group.nodes)))
-        result.marks |= dict.fromkeys(group.nodes, name)
+        for built, nodes in _kernels(name, group, recipes, folds, needed, dense, smallest):
+            if built is None:
+                result.steps += [Call(node) for node in nodes if node.kind in ("call", "item")]
+                result.marks |= {n: _mark(n) for n in nodes if n.kind == "call"}
+            else:
+                result.steps.append(Launch(built, tuple(nodes)))
+                result.marks |= dict.fromkeys(nodes, name)
     return _without_unread_views(result)
+
+
+def _kernels(
+    name: str,
+    group: Group,
+    recipes: dict[Node, Recipe],
+    folds: dict[Node, FoldRecipe],
+    needed: set[Node],
+    dense: Dense,
+    smallest: int,
+) -> Iterator[tuple[Built | None, list[Node]]]:
+    """The kernel of a group, or its parts if the folds do not fit; None stands for calls of NumPy."""
+    plain = [n for n in group.nodes if n not in folds]
+    wanted = [n for n in group.nodes if n in needed]
+    if group.space is None or len(group.nodes) < smallest:
+        yield None, group.nodes
+        return
+    if group.reduced is not None:
+        built = build_fold(name, group.nodes, recipes, folds, wanted, dense)
+        if built is not None:
+            yield built, group.nodes
+            return
+        wanted = [n for n in plain if n in needed or any(folds[f].source is n for f in group.nodes if f in folds)]
+    if len(plain) < smallest:
+        yield None, plain
+    else:
+        yield build_pointwise(name, plain, recipes, wanted, dense), plain
+    if len(plain) < len(group.nodes):
+        yield None, [n for n in group.nodes if n in folds]
 
 
 def _mark(node: Node) -> str:

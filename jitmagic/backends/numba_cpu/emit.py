@@ -16,6 +16,7 @@ from jitmagic.backends.loops.ir import (
     Access,
     Apply,
     Cast,
+    Fold,
     Index,
     Kernel,
     Literal,
@@ -36,7 +37,9 @@ from jitmagic.backends.numba_cpu.expressions import (
     literal_text,
     range_text,
     scalar_text,
+    typed,
 )
+from jitmagic.backends.numba_cpu.folds import emit_folds
 from jitmagic.backends.numba_cpu.text import Text
 from jitmagic.backends.numba_cpu.tiles import emit_tiles
 
@@ -76,7 +79,7 @@ class Emitter:
     def operands(self) -> None:
         """Read addresses, sizes and strides of the arrays."""
         for operand in self.kernel.operands:
-            if operand.kind == "loop":
+            if operand.kind in ("loop", "size"):
                 self.text.add(f"{operand.name} = arg(args, {self.words[operand.name].first})")
             if operand.kind not in ("in", "out"):
                 continue
@@ -113,7 +116,7 @@ class Emitter:
             if index.space is None:
                 found.append(f"{size} <= {index.start}" if index.start >= 0 else f"{size} < {-index.start}")
             elif index.start == 0 and index.step == 1:
-                if self.kernel.extent[index.space] != (access.operand, axis):
+                if (access.operand, axis) not in self.kernel.extent:
                     found.append(f"{size} < n{index.space}")
             else:
                 last = f"{_start(access.operand, axis, index)} + {index.step} * (n{index.space} - 1)"
@@ -152,6 +155,9 @@ class Emitter:
         """Outer loops with what does not change inside them, then the innermost one."""
         levels = self.nest.levels
         self.outer_values(0)
+        if self.kernel.shape:
+            emit_folds(self)
+            return
         for depth in range(len(levels) - 1):
             self.text.open(f"for i{depth} in range({self.bounds(depth)}):")
             for access, name in self.names.items():
@@ -190,7 +196,7 @@ class Emitter:
         if depth == len(self.nest.levels):
             return
         for statement in self.kernel.body:
-            if not isinstance(statement, Store) and self.depth(statement) == depth:
+            if not isinstance(statement, Store | Fold) and self.depth(statement) == depth:
                 self.statement(statement, depth, "0")
 
     @property
@@ -201,7 +207,7 @@ class Emitter:
         """The number of loops around a statement. A strided call always belongs to the innermost."""
         if isinstance(statement, Load):
             depth = self.nest.depth(statement.access)
-        elif isinstance(statement, Strided | Store):
+        elif isinstance(statement, Strided | Store | Fold):
             depth = len(self.nest.levels)
         else:
             depth = max((self.depths[v] for v in arguments_of(statement)), default=0)
@@ -251,7 +257,9 @@ class Emitter:
     # ------------------------------------------------------------ statements
 
     def statement(self, statement: Statement, depth: int, variable: str, contiguous: bool = False) -> None:
-        if isinstance(statement, Store):
+        if isinstance(statement, Fold):
+            self.accumulate(statement, depth, variable)
+        elif isinstance(statement, Store):
             access = statement.access
             dtype = self.kernel.operand(access.operand).dtype
             place = f"{self.pointer(access, depth)}, {self.offset(access, depth, variable, contiguous)}"
@@ -267,7 +275,15 @@ class Emitter:
             condition = range_text(statement) if isinstance(statement, Cast) else None
             if condition is not None:
                 self.text.add(f"bad |= select({condition}, 0, 1)")
-            self.text.add(f"{statement.out} = {_TEXTS[type(statement)](statement)}")  # type: ignore[union-attr]  # the rest makes values
+            self.text.add(f"{statement.out} = {_TEXTS[type(statement)](statement)}")
+
+    def accumulate(self, statement: Fold, depth: int, variable: str) -> None:
+        """Add to the result in memory: the way of folds along outer axes."""
+        if self.kernel.shape != "RK":
+            return
+        dtype = statement.value.dtype
+        place = f"{self.names[statement.access]}, {self.offset(statement.access, depth, variable, False)}"
+        self.text.add(f"store_{dtype}({place}, {typed(f'load_{dtype}({place}) + {statement.value}', dtype)})")
 
 
 def _gaps(name: str, dense: tuple[int, ...] | None, dtype: Any) -> list[str]:

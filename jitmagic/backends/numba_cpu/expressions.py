@@ -15,7 +15,7 @@ import numpy as np
 
 from jitmagic.backends.loops.ir import Apply, Cast, Literal, Scalar, Value
 
-__all__ = ["apply_text", "cast_text", "literal_text", "range_text", "scalar_text"]
+__all__ = ["apply_text", "cast_text", "literal_text", "range_text", "scalar_text", "typed"]
 
 FUNCTIONS = {
     "abs": "abs",
@@ -70,6 +70,7 @@ def substitute(expression: str, names: dict[str, str], dtype: np.dtype[Any]) -> 
 
 
 def typed(text: str, dtype: np.dtype[Any]) -> str:
+    """An expression brought to a dtype; floats of 64 bits are what Numba computes in anyway."""
     if dtype == np.float64:
         return text
     if dtype.kind == "b":

@@ -16,15 +16,19 @@ from typing import Any
 import numpy as np
 
 from jitmagic.backends.base import Bail
+from jitmagic.backends.loops.bodies import Built
 from jitmagic.backends.loops.buffers import last_reads
-from jitmagic.backends.loops.ir import Apply, Kernel, Strided
+from jitmagic.backends.loops.ir import Apply, Fold, Kernel, Strided
 from jitmagic.backends.loops.nest import make_nest
 from jitmagic.backends.loops.operands import dense_axes
+from jitmagic.backends.loops.recipes import ALL_FLAGS
 from jitmagic.backends.loops.schedule import Call, Launch, Schedule
 from jitmagic.backends.native.compile import Kernel as Native
+from jitmagic.backends.native.compile import compile_kernel
 from jitmagic.backends.native.inner_loop import inner_loop
 from jitmagic.backends.native.launch import make_launcher
 from jitmagic.backends.numba_cpu.conditions import listened, quiet
+from jitmagic.backends.numba_cpu.folds import combine_source
 from jitmagic.graph import ArrayMeta, Node, SymInt
 from jitmagic.graph.polynomial import Polynomial, Symbol
 
@@ -135,19 +139,52 @@ class Writer:
         built = step.built
         kernel = built.kernel
         values: dict[str, str] = {name: self.names[node] for name, node in built.inputs.items()}
+        parts = self.parts(built)
         for name, node in built.outputs.items():
             values[name] = self.names[node] = f"t{len(self.names)}"
-            self.lines.append(f"    {values[name]} = {self.allocation(node)}")
+            partial = kernel.shape == "R" and self.is_fold(kernel, name)
+            self.lines.append(f"    {values[name]} = {self.partial(node, parts) if partial else self.allocation(node)}")
         for operand in kernel.operands:
             if operand.kind == "loop":
                 values[operand.name] = self.loop_address(kernel, operand.name)
+            elif operand.kind == "size":
+                values[operand.name] = self.size(built.sizes[int(operand.name[1:])])
             elif operand.kind == "scalar" and operand.dtype == np.bool_:
                 values[operand.name] = f"int({values[operand.name]})"
         arguments = ", ".join(values[o.name] for o in kernel.operands)
-        launcher = self.constant(make_launcher(kernel.form), "launch")
         self.scope[kernel.name] = self.natives[kernel.name].address
-        self.lines.append(f"    r = {launcher}({kernel.name}, 0, {self.extents(step)}, {arguments})  # {_lines(step)}")
-        self.lines.append(f"    if r and listened(r, {kernel.flags}): raise Bail")
+        self.run_kernel(
+            kernel.form, kernel.name, f"{self.extents(built, parts)}, {arguments}", kernel.flags, _lines(step)
+        )
+        if kernel.shape == "R":
+            for fold in (s for s in kernel.body if isinstance(s, Fold)):
+                self.combine(fold, values[fold.access.operand], product(list(built.sizes)))
+
+    def run_kernel(self, form: str, name: str, arguments: str, flags: int, comment: str) -> None:
+        launcher = self.constant(make_launcher(form), "launch")
+        self.lines.append(f"    r = {launcher}({name}, 0, {arguments})  # {comment}")
+        self.lines.append(f"    if r and listened(r, {flags}): raise Bail")
+
+    def is_fold(self, kernel: Kernel, name: str) -> bool:
+        return any(isinstance(s, Fold) and s.access.operand == name for s in kernel.body)
+
+    def parts(self, built: Built) -> str:
+        """Into how many parts the sum of a whole array is cut."""
+        total = product(list(built.sizes))
+        return f"parts({self.size(total)})" if isinstance(total, SymInt) else str(parts(total))
+
+    def partial(self, node: Node, parts: str) -> str:
+        assert isinstance(node.meta, ArrayMeta)
+        return f"empty({parts}, {self.constant(node.meta.dtype, 'd')})"
+
+    def combine(self, fold: Fold, name: str, total: Any) -> None:
+        """Add up the parts; the result is a NumPy scalar."""
+        dtype = fold.value.dtype
+        kernel = compile_kernel(combine_source(dtype), "kernel")
+        self.scope[f"combine_{dtype}"] = kernel.address
+        divisor = self.size(total) if fold.kind == "mean" else "0"
+        self.run_kernel("a1i", f"combine_{dtype}", f"1, 0, {name}, {divisor}", ALL_FLAGS, fold.kind)
+        self.lines.append(f"    {name} = {name}[0]")
 
     def allocation(self, node: Node) -> str:
         """A new array in NumPy's memory order."""
@@ -175,20 +212,28 @@ class Writer:
         self.scope.setdefault("kept", []).append((loop, table))
         return self.constant(int(table.ctypes.data), "f_address")
 
-    def extents(self, step: Launch) -> str:
+    def extents(self, built: Built, parts: str) -> str:
         """``hi, work``: how many turns the outermost loop makes, and the units of work in one."""
-        kernel = step.built.kernel
-        levels = make_nest(kernel).levels
-        sizes = _space(step)
-        work = sum(COSTS.get(type(s), 1) for s in kernel.body if isinstance(s, Apply | Strided)) + 1
-        outer = product([sizes[a] for a in levels[0]])
-        inner = product([sizes[a] for level in levels[1:] for a in level])
-        units: Any = 0 if kernel.serial else work * inner
-        return f"{self.size(outer)}, {self.size(units)}"
+        kernel = built.kernel
+        cost = sum(COSTS.get(type(s), 0) for s in kernel.body) + 1
+        levels = [product([built.sizes[a] for a in level]) for level in make_nest(kernel).levels]
+        if kernel.shape == "R":
+            return f"{parts}, {self.size(cost * levels[0])} // {parts}"
+        if kernel.shape == "RK":
+            levels.reverse()
+        units: Any = 0 if kernel.serial else cost * product(levels[1:])
+        return f"{self.size(levels[0])}, {self.size(units)}"
 
 
 # Units of work of one element: about the time of an addition
-COSTS: dict[type, int] = {Apply: 1, Strided: 12}
+COSTS: dict[type, int] = {Apply: 1, Strided: 12, Fold: 1}
+PART = 1 << 14  # elements of a part of a sum, at least half of it
+MOST_PARTS = 6  # as a power of two: enough for the threads of a large machine to share
+
+
+def parts(total: int) -> int:
+    """Into how many parts, a power of two, the sum of ``total`` elements is cut."""
+    return 1 << min(MOST_PARTS, max(0, (total // PART).bit_length() - 1))
 
 
 def product(sizes: list[Any]) -> Any:
@@ -196,12 +241,6 @@ def product(sizes: list[Any]) -> Any:
     for n in sizes:
         total = n * total
     return total
-
-
-def _space(step: Launch) -> tuple[Any, ...]:
-    node = next(iter(step.built.outputs.values()))
-    assert isinstance(node.meta, ArrayMeta)
-    return node.meta.shape
 
 
 def _lines(step: Launch) -> str:
@@ -233,7 +272,13 @@ def atom_text(atom: Any) -> str:
 def write_host(plan: Schedule, natives: dict[str, Native]) -> Host:
     """Write, compile and bind the host program."""
     writer = Writer(plan, natives)
-    writer.scope |= {"empty": np.empty, "Bail": Bail, "listened": listened, "kept": list(natives.values())}
+    writer.scope |= {
+        "empty": np.empty,
+        "Bail": Bail,
+        "listened": listened,
+        "parts": parts,
+        "kept": list(natives.values()),
+    }
     source = writer.write()
     filename = f"<jitmagic program {next(_numbers)}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)

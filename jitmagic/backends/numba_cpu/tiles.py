@@ -6,12 +6,14 @@ the stack, which stay in the first-level cache; then the calls run; the next sta
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from jitmagic.backends.loops.ir import (
     Apply,
     Cast,
+    Fold,
     Kernel,
     Literal,
     Load,
@@ -61,7 +63,7 @@ class Tiles:
         for statement in owner.kernel.body:
             if owner.depth(statement) != owner.full_depth:
                 continue
-            arguments = (statement.value,) if isinstance(statement, Store) else arguments_of(statement)
+            arguments = (statement.value,) if isinstance(statement, Store | Fold) else arguments_of(statement)
             stage = max((self.born.get(v, 0) for v in arguments), default=0)
             if isinstance(statement, Strided):
                 self.calls.setdefault(stage, []).append(statement)
@@ -80,32 +82,42 @@ class Tiles:
                 needed[call.out] = None
         for stage, statements in self.stage.items():
             for statement in statements:
-                reads = (statement.value,) if isinstance(statement, Store) else arguments_of(statement)
+                reads = (statement.value,) if isinstance(statement, Store | Fold) else arguments_of(statement)
                 needed |= dict.fromkeys(v for v in reads if self.born.get(v, stage) < stage)
         return list(needed)
 
     def emit(self) -> None:
-        text, depth = self.owner.text, self.depth
-        needed = self.needs_buffer()
-        size = tile_size(needed)
-        for k, value in enumerate(needed):
-            self.buffers[value] = f"b{k}"
-            text.add(f"b{k} = stack({size * value.dtype.itemsize})")
+        """The loop over the tiles of the innermost axes."""
+        text, size = self.owner.text, self.prepare(TILE_LIMIT)
         self.slots()
         lo, hi = self.range()
         text.open(f"for tile in range({lo}, {hi}, {size}):")
         text.add(f"count = min({size}, {hi} - tile)")
+        self.block()
+        text.close()
+
+    def prepare(self, limit: int, extra: Sequence[Value] = ()) -> int:
+        """Make the buffers, for tiles of the size that is returned. ``extra`` values get one too."""
+        needed = list(dict.fromkeys([*self.needs_buffer(), *extra]))
+        size = tile_size(needed, limit)
+        for k, value in enumerate(needed):
+            self.buffers[value] = f"b{k}"
+            self.owner.text.add(f"b{k} = stack({size * value.dtype.itemsize})")
+        return size
+
+    def block(self) -> None:
+        """All stages for the ``count`` elements from ``tile`` on."""
+        text = self.owner.text
         results = {call.out for calls in self.calls.values() for call in calls}
         for stage in range(max([*self.stage, *self.calls], default=0) + 1):
             statements = self.stage.get(stage, [])
             if statements:
                 text.open("for j in range(count):")
-                text.add(f"i{depth} = tile + j")
+                text.add(f"i{self.depth} = tile + j")
                 self.loop(stage, statements, results)
                 text.close()
             for call in self.calls.get(stage, []):
                 self.call(call)
-        text.close()
 
     def range(self) -> tuple[str, str]:
         bounds = self.owner.bounds(self.depth)
@@ -115,6 +127,8 @@ class Tiles:
     def slots(self) -> None:
         """Memory for the arguments of the calls, and for values that do not change along the loop."""
         text = self.owner.text
+        if not self.calls:
+            return
         text.add("data = stack(128)")
         text.add("dims = stack(8)")
         text.add("strides = stack(128)")
@@ -128,7 +142,7 @@ class Tiles:
         """One stage: read what earlier stages left, compute, leave what later ones need."""
         text, read = self.owner.text, set[Value]()
         for statement in statements:
-            values = (statement.value,) if isinstance(statement, Store) else arguments_of(statement)
+            values = (statement.value,) if isinstance(statement, Store | Fold) else arguments_of(statement)
             for value in values:
                 earlier = self.born.get(value, stage) < stage or value in results
                 if earlier and value not in read:
@@ -153,10 +167,10 @@ class Tiles:
         text.close()
 
 
-def tile_size(values: list[Value]) -> int:
+def tile_size(values: list[Value], limit: int) -> int:
     """A power of two such that all buffers stay in the cache."""
     wanted = CACHE_BYTES // max(1, sum(v.dtype.itemsize for v in values))
-    return max(128, min(TILE_LIMIT, 1 << (wanted.bit_length() - 1)))
+    return max(128, min(limit, 1 << (wanted.bit_length() - 1)))
 
 
 def emit_tiles(owner: Any, depth: int) -> None:

@@ -1,0 +1,122 @@
+"""Sums and means fused with what they sum: NumPy's order of additions, bit for bit."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jitmagic.backends.numba_cpu.program import Program, compile_graph
+from jitmagic.config import configure
+from jitmagic.graph import Graph
+from tests.backends.building import Recorder, assert_agrees
+
+
+def both(x: Any, axis: Any = None, kind: str = "sum") -> tuple[Program, Graph]:
+    """``kind`` of ``x * x`` and of ``-x`` in one graph."""
+    recorder = Recorder()
+    node = recorder.input(x)
+    options = {} if axis is None else {"axis": axis}
+    squares, negated = recorder.call("multiply", node, node), recorder.call("negative", node)
+    graph = recorder.finish(recorder.call(kind, squares, **options), recorder.call(kind, negated, **options))
+    return compile_graph(graph), graph
+
+
+LENGTHS = [*range(1, 40), 127, 128, 129, 136, 255, 256, 257, 1000, 8191, 8192, 8193, 40000, 1000003]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("kind", ["sum", "mean"])
+def test_sums_of_every_length(dtype: str, kind: str) -> None:
+    """Blocks of eight, of 128, halves, tails, and sums that threads share; one kernel text for all lengths."""
+    rng = np.random.default_rng(1)
+    texts = set()
+    for n in LENGTHS[1:]:
+        x = (rng.standard_normal(n) * 10.0 ** rng.integers(-5, 5, n)).astype(dtype)
+        program, graph = both(x, kind=kind)
+        assert program.extern_count == 0
+        assert_agrees(program, graph, [x])
+        texts.add(program.kernels[0].source)
+    assert len(texts) == 1
+
+
+def test_sums_of_0_to_1000_elements() -> None:
+    """One kernel serves every length from 2 on; shorter ones are left to NumPy."""
+    x = np.random.default_rng(2).standard_normal(1000)
+    for n in [*range(40), *range(40, 1000, 17), 1000]:
+        program, graph = both(x[:n].copy())
+        assert_agrees(program, graph, [x[:n].copy()])
+
+
+SHAPES = [(3, 5), (100, 300), (9000, 2), (2, 9000), (1, 7), (7, 1), (4, 5, 6), (3, 900, 2), (2, 3, 4, 5)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("order", ["C", "F", "permuted"])
+def test_sums_along_axes(shape: tuple[int, ...], order: str) -> None:
+    """All sets of axes, C and Fortran order, axes of one element; what has no loop is left to NumPy."""
+    x = np.random.default_rng(3).standard_normal(shape)
+    x = x if order == "permuted" else np.asarray(x, order=order)  # type: ignore[call-overload]  # a literal
+    if order == "permuted":
+        x = x.transpose(1, 0, *range(2, x.ndim)).copy().transpose(1, 0, *range(2, x.ndim))
+    for count in range(1, x.ndim + 1):
+        for axes in itertools.combinations(range(x.ndim), count):
+            for kind in ("sum", "mean"):
+                program, graph = both(x, axes, kind)
+                assert_agrees(program, graph, [x])
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_negative_zeros_sum_to_zero(axis: int | None) -> None:
+    """NumPy starts from 0.0."""
+    x = np.zeros((3, 40))
+    program, graph = both(x, axis)
+    assert_agrees(program, graph, [x])
+    assert_agrees(program, graph, [-x])
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "u8", "?"])
+def test_whole_numbers_wrap(dtype: str) -> None:
+    """In the dtype that NumPy sums in."""
+    x = np.random.default_rng(4).integers(0, 2, (70, 90)).astype(dtype)
+    for axis in (None, 0, 1):
+        recorder = Recorder()
+        node = recorder.input(x)
+        graph = recorder.finish(recorder.call("sum", recorder.call("bitwise_xor", node, node), axis=axis))
+        assert_agrees(compile_graph(graph), graph, [x])
+
+
+def test_folds_of_functions_and_of_several_values_share_a_kernel() -> None:
+    """exp(x), its sum and the sum of its square: one pass, one kernel."""
+    x = np.random.default_rng(5).standard_normal(50_000)
+    recorder = Recorder()
+    e = recorder.call("exp", recorder.input(x))
+    graph = recorder.finish(e, recorder.call("sum", e), recorder.call("mean", recorder.call("multiply", e, e)))
+    program = compile_graph(graph)
+    assert len(program.kernels) == 1
+    assert program.extern_count == 0
+    assert_agrees(program, graph, [x])
+
+
+def test_softmax_runs_in_two_kernels() -> None:
+    """What reads a sum runs after it."""
+    x = np.random.default_rng(6).standard_normal((200, 300))
+    recorder = Recorder()
+    e = recorder.call("exp", recorder.call("multiply", recorder.input(x), 0.5))
+    total = recorder.call("sum", e, axis=1, keepdims=True)
+    graph = recorder.finish(recorder.call("multiply", recorder.call("true_divide", e, total), 2.0))
+    program = compile_graph(graph)
+    assert len(program.kernels) == 2
+    assert_agrees(program, graph, [x])
+
+
+def test_threads_do_not_change_sums() -> None:
+    """One thread and four give equal bits."""
+    x = np.random.default_rng(7).standard_normal((1500, 1100))
+    for axis in (None, 0, 1):
+        program, graph = both(x, axis)
+        for threads in (1, 4):
+            with configure(threads=threads):
+                assert_agrees(program, graph, [x])
