@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import jitmagic as jm
+from jitmagic.backends.native.store import Stored, current_store
 from jitmagic.errors import FullGraphError, UserError
 
 X = np.arange(1.0, 7.0)
@@ -211,6 +212,18 @@ def test_reset_and_clear_forget_everything() -> None:
     assert f.jit.compiles == 1
     f.jit.clear()
     assert f.jit.entries == 0
+
+
+def test_clear_cache_empties_the_store_on_disk_too(tmp_path) -> None:
+    with jm.configure(cache_dir=tmp_path):
+        store = current_store()
+        assert store.put("a" * 64, Stored("kernel", b"code"))
+        f = compiled(double)
+        f(X)
+        jm.clear_cache()
+        assert store.get("a" * 64) is None
+        assert not list((tmp_path / "kernels").iterdir())
+        assert f.jit.entries == 0
 
 
 def test_every_verb_gives_something_that_reads_as_text_and_html() -> None:

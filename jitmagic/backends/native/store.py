@@ -111,6 +111,15 @@ class Store:
             return False
         return True
 
+    def clear(self) -> None:
+        """Drop every entry; nothing is touched in a directory that is not the user's own."""
+        if not self._is_trusted():
+            return
+        for _, _, path in list(self._entries()):
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+        self._used_bytes = 0
+
     def _is_trusted(self, create: bool = False) -> bool:
         """Whether the directory is there and only the user can write it."""
         if self._trusted is None or (create and not self._trusted):
