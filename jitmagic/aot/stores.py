@@ -56,8 +56,10 @@ def _chain(copy: Node, users: dict[Node, list[Node]], kept: set[Node]) -> list[N
 
 
 def _is_safe(update: Node) -> bool:
-    _, value, path = update.args
-    return not any(True for _ in nodes_in(path)) and surely_casts(update) and not _lies_in_an_input(value)
+    base, value, path = update.args
+    if value is base or any(True for _ in nodes_in(path)):
+        return False
+    return surely_casts(update) and not _lies_in_an_input(value)
 
 
 def surely_casts(update: Node) -> bool:

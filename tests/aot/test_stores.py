@@ -50,6 +50,15 @@ def test_a_value_that_lies_in_an_input_is_taken_before_the_first_copy() -> None:
     assert kept(r, arguments=two) == ["getitem", "update", "copy_into", "copy_into"]
 
 
+def test_a_whole_that_is_stored_into_a_part_of_itself_is_updated_first() -> None:
+    """Found by the random programs: ``x += x; x[::-1] = x``."""
+    r = Recorder([data()])
+    (x,) = r.inputs
+    r.call("add", x, x, out=x)
+    r.call("setitem", x, slice(None, None, -1), x)
+    assert kept(r)[-1] == "copy_into"
+
+
 def test_arguments_can_swap_their_rows() -> None:
     r = Recorder(two())
     x, y = r.inputs
