@@ -49,7 +49,7 @@ def wrap(plan: InferencePlan, program: Program, name: str = "graph") -> Wrapper:
     writer = _Writer(plan)
     text = "\n    ".join(["def run(arguments):", *writer.lines()]) + "\n"
     scope = writer.scope | {"program": program}
-    exec(compile(text, f"<wrapper of {name}>", "exec"), scope)
+    exec(compile(text, f"<jitmagic wrapper of {name}>", "exec"), scope)
     return Wrapper(scope["run"], text)
 
 
