@@ -13,9 +13,9 @@ from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker, call_on_numbers
 from jitmagic.tracer.variables.constant import run
-from jitmagic.tracer.variables.exceptions import ExceptionTracker
+from jitmagic.tracer.variables.exceptions import construct_exception, is_exception_class
 
-__all__ = ["BUILTINS", "call_builtin", "call_super", "exception_of"]
+__all__ = ["BUILTINS", "call_builtin", "call_super"]
 
 Args = Sequence[VariableTracker]
 
@@ -39,8 +39,8 @@ def call_builtin(
         return number
     if lookup(value) is not None:
         return tx.call_form(*row_of(value), args, kwargs)
-    if _is_exception(value):
-        return ExceptionTracker(_make_exception(value, args, kwargs))
+    if is_exception_class(value):
+        return construct_exception(tx, value, args, kwargs)
     if _is_pure(value) and all(a.is_constant for a in (*args, *kwargs.values())):
         return run(lambda: value(*(a.constant() for a in args), **{k: v.constant() for k, v in kwargs.items()}))
     raise Unsupported("call", function.describe())
@@ -61,29 +61,6 @@ _IMPURE_NAMES = {f.__name__ for f in _IMPURE} | {"breakpoint", "exit", "quit", "
 
 def _is_pure(value: Any) -> bool:
     return getattr(value, "__module__", None) in _PURE_MODULES and getattr(value, "__name__", "") not in _IMPURE_NAMES
-
-
-def _is_exception(value: Any) -> bool:
-    return isinstance(value, type) and issubclass(value, BaseException)
-
-
-def _make_exception(value: Any, args: Args, kwargs: dict[str, VariableTracker]) -> BaseException:
-    if value.__init__ is not BaseException.__init__ and value.__module__ != "builtins":
-        raise Unsupported("call", f"{value.__name__}()")
-    if kwargs or not all(a.is_constant for a in args):
-        raise Unsupported("call", f"{value.__name__}()")
-    made = value(*(a.constant() for a in args))
-    assert isinstance(made, BaseException)
-    return made
-
-
-def exception_of(tx: Evaluator, value: VariableTracker) -> BaseException:
-    """What ``raise value`` raises."""
-    if isinstance(value, ExceptionTracker):
-        return value.error
-    if isinstance(value, ClassTracker) and _is_exception(value.value):
-        return exception_of(tx, value.call(tx, [], {}))
-    raise Unsupported("statement", f"raise {value.describe()}")
 
 
 def call_super(tx: Evaluator) -> VariableTracker:

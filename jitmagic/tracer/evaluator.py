@@ -59,7 +59,7 @@ class Evaluator:
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.node: ast.AST = frame.node
         self.active: list[ast.stmt] = []
-        self.handling: list[BaseException] = []
+        self.handling: list[Raised] = []
         for name in frame.code.co_cellvars:
             self.cells[name] = Cell(name)
         for name, value in locals_.items():
@@ -195,14 +195,6 @@ class Evaluator:
         else:
             self.locals.pop(name, None)
 
-    def make_exception(self, node: ast.Raise) -> BaseException:
-        """The exception that a ``raise`` statement raises."""
-        from jitmagic.tracer.builtin_calls import exception_of
-
-        if node.exc is None:
-            return self.handling[-1] if self.handling else RuntimeError("No active exception to reraise")
-        return exception_of(self, self.eval(node.exc))
-
     # -- nodes
     def operand(self, value: VariableTracker) -> Any:
         """A tracker as an operand of a node."""
@@ -292,9 +284,9 @@ class Evaluator:
 
     def same_or_equal(self, a: VariableTracker, b: VariableTracker) -> bool:
         """``a is b or a == b``, as ``in`` and ``index`` ask."""
-        from jitmagic.tracer.operators import compare
+        from jitmagic.tracer.identity import same_or_equal
 
-        return a.is_same_object(b) or self.truth(compare(self, "eq", a, b))
+        return same_or_equal(self, a, b)
 
     def sort(
         self, items: Sequence[VariableTracker], key: VariableTracker | None, reverse: VariableTracker | None

@@ -8,6 +8,7 @@ from typing import Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.evaluator import Evaluator
+from jitmagic.tracer.identity import same_object
 from jitmagic.tracer.operators import binary, compare, unary
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import VariableTracker, python_error
@@ -94,7 +95,7 @@ def _compare(tx: Evaluator, node: ast.Compare) -> VariableTracker:
 
 def _compare_once(tx: Evaluator, op: ast.cmpop, left: VariableTracker, right: VariableTracker) -> VariableTracker:
     if isinstance(op, ast.Is | ast.IsNot):
-        return Constant(left.is_same_object(right) == isinstance(op, ast.Is))
+        return Constant(same_object(tx, left, right) == isinstance(op, ast.Is))
     if isinstance(op, ast.In | ast.NotIn):
         found = right.contains(tx, left)
         return Constant(tx.truth(found) == isinstance(op, ast.In))

@@ -34,11 +34,16 @@ class PlainRun(Signal):
 
 
 class Raised(Signal):
-    """The traced program raised an exception; ``error`` is a real one, with NumPy's or Python's own text."""
+    """The traced program raised an exception; ``error`` is a real one, with NumPy's or Python's own text.
 
-    def __init__(self, error: BaseException) -> None:
+    ``value`` is its tracker, once somebody has asked for it; ``is_chained`` says that its context is known.
+    """
+
+    def __init__(self, error: BaseException, value: Any = None, *, is_chained: bool = False) -> None:
         super().__init__(error)
         self.error = error
+        self.value = value
+        self.is_chained = is_chained
 
 
 @dataclass(slots=True)

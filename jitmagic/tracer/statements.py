@@ -17,7 +17,6 @@ from jitmagic.tracer.operators import in_place
 from jitmagic.tracer.resume import BreakHere
 from jitmagic.tracer.signals import NotConstant, Raised, Returned
 from jitmagic.tracer.variables.base import VariableTracker, python_error
-from jitmagic.tracer.variables.callables import ClassTracker
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.sequences import ListTracker, RangeTracker
 
@@ -262,17 +261,6 @@ def _continue(tx: Evaluator, node: ast.Continue) -> Flow:
     return Returned("continue")
 
 
-def _assert(tx: Evaluator, node: ast.Assert) -> Flow:
-    if not tx.truth(tx.eval(node.test)):
-        message = () if node.msg is None else (tx.eval(node.msg).constant(),)
-        raise Raised(AssertionError(*message))
-    return None
-
-
-def _raise(tx: Evaluator, node: ast.Raise) -> Flow:
-    raise Raised(tx.make_exception(node))
-
-
 def _def(tx: Evaluator, node: ast.FunctionDef) -> Flow:
     decorators = [tx.eval(d) for d in node.decorator_list]
     value: VariableTracker = make_function(tx, node)
@@ -304,59 +292,6 @@ def _import_from(tx: Evaluator, node: ast.ImportFrom) -> Flow:
     return None
 
 
-def _try(tx: Evaluator, node: ast.Try) -> Flow:
-    """``else`` runs after a body without exception, ``finally`` once, whatever happened."""
-    try:
-        flow = _try_body(tx, node)
-    except Raised as raised:
-        flow = run_block(tx, node.finalbody)
-        if flow is None:
-            raise raised from None
-        return flow
-    return run_block(tx, node.finalbody) or flow
-
-
-def _try_body(tx: Evaluator, node: ast.Try) -> Flow:
-    try:
-        flow = run_block(tx, node.body)
-    except Raised as raised:
-        handler = _matching_handler(tx, node.handlers, raised.error)
-        if handler is None:
-            raise
-        return _run_handler(tx, handler, raised.error)
-    return flow if flow is not None else run_block(tx, node.orelse)
-
-
-def _matching_handler(
-    tx: Evaluator, handlers: Sequence[ast.ExceptHandler], error: BaseException
-) -> ast.ExceptHandler | None:
-    for handler in handlers:
-        if handler.type is None:
-            return handler
-        kinds = tx.eval(handler.type)
-        classes = tx.unpack(kinds) if not isinstance(kinds, ClassTracker) else [kinds]
-        known = tuple(c.value for c in classes if isinstance(c, ClassTracker))
-        if len(known) != len(classes):
-            raise Unsupported("statement", f"except {ast.unparse(handler.type)}")
-        if isinstance(error, known):
-            return handler
-    return None
-
-
-def _run_handler(tx: Evaluator, handler: ast.ExceptHandler, error: BaseException) -> Flow:
-    from jitmagic.tracer.variables.exceptions import ExceptionTracker
-
-    if handler.name is not None:
-        tx.store_name(handler.name, ExceptionTracker(error))
-    tx.handling.append(error)
-    try:
-        return run_block(tx, handler.body)
-    finally:
-        tx.handling.pop()
-        if handler.name is not None and (handler.name in tx.locals or handler.name in tx.cells):
-            tx.forget_name(handler.name)
-
-
 STATEMENTS: dict[type[ast.stmt], Callable[[Evaluator, Any], Flow]] = {
     ast.Assign: _assign,
     ast.AnnAssign: _annotated,
@@ -372,10 +307,7 @@ STATEMENTS: dict[type[ast.stmt], Callable[[Evaluator, Any], Flow]] = {
     ast.Nonlocal: _pass,
     ast.Break: _break,
     ast.Continue: _continue,
-    ast.Assert: _assert,
-    ast.Raise: _raise,
     ast.FunctionDef: _def,
     ast.Import: _import,
     ast.ImportFrom: _import_from,
-    ast.Try: _try,
 }

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter
     from jitmagic.tracer.evaluator import Evaluator
 
-__all__ = ["VariableTracker", "python_error"]
+__all__ = ["NO_OBJECT", "VariableTracker", "python_error"]
+
+NO_OBJECT: Any = object()  # the value is no object that existed before the call
 
 
 def python_error(kind: type[BaseException], *args: Any) -> Raised:
@@ -57,13 +59,13 @@ class VariableTracker:
         except Unsupported:
             return "a value"
 
+    def real_object(self) -> Any:
+        """The object that existed before the call, for questions of identity; NO_OBJECT if there is none."""
+        return NO_OBJECT
+
     def is_same_object(self, other: VariableTracker) -> bool:
-        """``self is other``."""
-        if self is other:
-            return True
-        if self.is_constant and other.is_constant:
-            return self.constant() is other.constant()
-        return False
+        """Whether both surely stand for one object; what ``is`` means stands in ``tracer.identity``."""
+        return self is other
 
     # -- operations
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:

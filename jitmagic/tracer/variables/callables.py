@@ -40,8 +40,8 @@ class CallableTracker(VariableTracker):
     def describe(self) -> str:
         return self.source.text if self.source is not None else getattr(self.value, "__name__", repr(self.value))
 
-    def is_same_object(self, other: VariableTracker) -> bool:
-        return isinstance(other, CallableTracker) and other.value is self.value
+    def real_object(self) -> Any:
+        return self.value
 
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
         if name in ("__name__", "__qualname__", "__module__", "__doc__"):
@@ -103,8 +103,8 @@ class ModuleTracker(VariableTracker):
     def describe(self) -> str:
         return self.value.__name__
 
-    def is_same_object(self, other: VariableTracker) -> bool:
-        return isinstance(other, ModuleTracker) and other.value is self.value
+    def real_object(self) -> Any:
+        return self.value
 
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
         own = vars(self.value)

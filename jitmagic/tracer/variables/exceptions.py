@@ -1,37 +1,182 @@
-"""Exceptions raised and caught inside the traced program."""
+"""Exceptions raised and caught inside the traced program; they never leave the trace."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
-from jitmagic.tracer.variables.base import VariableTracker
-from jitmagic.tracer.variables.constant import Constant, is_literal
+from jitmagic.tracer.signals import NotConstant, Raised
+from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.constant import Constant, is_literal, wrap_constant
+from jitmagic.tracer.variables.objects import ObjectTracker, find_in_class
 from jitmagic.tracer.variables.sequences import TupleTracker
 
 if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter
     from jitmagic.tracer.evaluator import Evaluator
 
-__all__ = ["ExceptionTracker"]
+__all__ = ["ExceptionTracker", "TracebackTracker", "construct_exception", "is_exception_class", "raised_value"]
+
+# Built-in classes that make more of their arguments than to keep them.
+SPECIAL = (OSError, BaseExceptionGroup, SyntaxError, UnicodeError, ImportError)
+CHAIN = ("__cause__", "__context__")
 
 
-class ExceptionTracker(VariableTracker):
-    """A real exception object that the trace made; it never leaves the trace."""
+def is_exception_class(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, BaseException)
 
-    def __init__(self, error: BaseException) -> None:
-        self.error = error
 
-    def python_type(self) -> type:
-        return type(self.error)
+class ExceptionTracker(ObjectTracker):
+    """An exception of the traced program: its class, its ``args``, and what methods of the class have set."""
+
+    def __init__(self, cls: type, args: Sequence[VariableTracker]) -> None:
+        super().__init__(cls, None, None)
+        self.arguments = list(args)
+        self.known: BaseException | None = None
+        self.chain: dict[str, VariableTracker] = {name: Constant(None) for name in CHAIN}
+
+    @staticmethod
+    def of(error: BaseException) -> ExceptionTracker:
+        """For an exception that Python or NumPy has worded."""
+        made = ExceptionTracker(type(error), [wrap_constant(a) for a in error.args])
+        made.known = error
+        return made
+
+    def stand_in(self) -> BaseException:
+        """A real exception of the same class, made without running code of the user."""
+        if self.known is None:
+            args = [a.constant() for a in self.arguments if a.is_constant]
+            base = _builtin_base(self.cls)
+            self.known = base.__new__(self.cls, *(args if len(args) == len(self.arguments) else ()))
+        return self.known
+
+    def text(self) -> str:
+        """``str(self)`` if no class has a ``__str__`` of its own."""
+        return str(_builtin_base(self.cls)(*(a.constant() for a in self.arguments)))
 
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
-        if name == "args" and all(is_literal(a) for a in self.error.args):
-            return TupleTracker([Constant(a) for a in self.error.args])
+        if name == "args":
+            return TupleTracker(self.arguments)
+        if name in CHAIN:
+            return self.chain[name]
+        if name == "__traceback__":
+            return TracebackTracker()
+        if name not in self.pending and find_in_class(_builtin_base(self.cls), name) is find_in_class(self.cls, name):
+            return self._builtin_attribute(name)
+        return super().attribute(tx, name)
+
+    def _builtin_attribute(self, name: str) -> VariableTracker:
+        """``StopIteration.value``, ``NameError.name`` and the like."""
+        if not hasattr(_builtin_base(self.cls), name):
+            raise self._absent(name)
+        if name == "value" and issubclass(self.cls, StopIteration):
+            return self.arguments[0] if self.arguments else Constant(None)
+        if self.known is not None and is_literal(getattr(self.known, name)):
+            return Constant(getattr(self.known, name))
         raise Unsupported("attribute", f"{self.describe()}.{name}")
+
+    def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
+        if name in CHAIN:
+            self.chain[name] = value
+        elif name == "args":
+            self.arguments = tx.unpack(value)
+        elif name != "__traceback__":
+            super().set_attribute(tx, name, value)
+
+    def truth(self, tx: Evaluator) -> bool:
+        return super().truth(tx) if self.class_attribute(tx, "__len__") is not None else True
+
+    def reconstruct(self, emit: Emitter) -> str:
+        raise Unsupported("call", f"passing on the exception {self.cls.__name__}")
+
+
+class TracebackTracker(VariableTracker):
+    """A traceback: something that is not None, and that says where; nothing looks into it."""
+
+    def describe(self) -> str:
+        return "a traceback"
 
     def truth(self, tx: Evaluator) -> bool:
         return True
 
-    def reconstruct(self, emit: Emitter) -> str:
-        raise Unsupported("call", f"passing on the exception {type(self.error).__name__}")
+
+def _builtin_base(cls: type) -> Any:
+    return next(base for base in cls.__mro__ if base.__module__ == "builtins")
+
+
+def raised_value(raised: Raised) -> ExceptionTracker:
+    """The tracker of what was raised; always the same one for the same exception."""
+    if raised.value is None:
+        raised.value = ExceptionTracker.of(raised.error)
+    value: ExceptionTracker = raised.value
+    return value
+
+
+def construct_exception(
+    tx: Evaluator, cls: type, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+) -> VariableTracker:
+    """``cls(*args, **kwargs)``: ``args`` are kept as they are, then ``__init__`` runs."""
+    base = _builtin_base(cls)
+    if issubclass(base, SPECIAL) or find_in_class(cls, "__new__") is not find_in_class(base, "__new__"):
+        raise Unsupported("call", f"{cls.__name__}()")
+    made = ExceptionTracker(cls, args)
+    init = find_in_class(cls, "__init__")
+    if init is find_in_class(base, "__init__"):
+        if kwargs:
+            raise Unsupported("call", f"{cls.__name__}() with keywords")
+        return made
+    tx.output.builder.class_entry(tx, cls, "__init__", init).call(tx, [made, *args], kwargs)
+    return made
+
+
+def set_arguments(tx: Evaluator, receiver: VariableTracker, *args: VariableTracker) -> VariableTracker:
+    """``BaseException.__init__``."""
+    if not isinstance(receiver, ExceptionTracker):
+        raise Unsupported("call", "BaseException.__init__()")
+    receiver.arguments = list(args)
+    receiver.known = None
+    return Constant(None)
+
+
+def text_of(tx: Evaluator, receiver: VariableTracker) -> VariableTracker:
+    """``BaseException.__str__``."""
+    if not isinstance(receiver, ExceptionTracker):
+        raise Unsupported("call", "BaseException.__str__()")
+    try:
+        return Constant(receiver.text())
+    except NotConstant:
+        raise Unsupported("data-number", f"the text of {receiver.describe()}") from None
+
+
+def repr_of(tx: Evaluator, receiver: VariableTracker) -> VariableTracker:
+    """``BaseException.__repr__``."""
+    if not isinstance(receiver, ExceptionTracker):
+        raise Unsupported("call", "BaseException.__repr__()")
+    values = tuple(a.constant() for a in receiver.arguments)
+    inner = repr(values[0]) if len(values) == 1 else ", ".join(map(repr, values))
+    return Constant(f"{receiver.cls.__name__}({inner})")
+
+
+def make_exception(tx: Evaluator, value: VariableTracker) -> ExceptionTracker:
+    """What ``raise value`` raises."""
+    if isinstance(value, ExceptionTracker):
+        return value
+    cls = value.real_object()
+    if is_exception_class(cls):
+        made = value.call(tx, [], {})
+        if isinstance(made, ExceptionTracker):
+            return made
+    elif value.is_constant:
+        raise python_error(TypeError, "exceptions must derive from BaseException")
+    raise Unsupported("statement", f"raise {value.describe()}")
+
+
+EXCEPTION_SLOTS = {"__init__": set_arguments, "__str__": text_of, "__repr__": repr_of}
+EXCEPTION_CALLS: dict[Any, Any] = {
+    getattr(cls, name): call
+    for cls in (BaseException, Exception, *Exception.__subclasses__(), *LookupError.__subclasses__())
+    if cls.__module__ == "builtins" and not issubclass(cls, SPECIAL)
+    for name, call in EXCEPTION_SLOTS.items()
+    if name in BaseException.__dict__ and getattr(cls, name) == getattr(BaseException, name)
+}

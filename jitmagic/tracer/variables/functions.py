@@ -55,6 +55,9 @@ class FunctionTracker(VariableTracker):
     def describe(self) -> str:
         return f"{self.function.__qualname__}()"
 
+    def real_object(self) -> Any:
+        return self.function
+
     def call(
         self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
     ) -> VariableTracker:

@@ -10,7 +10,7 @@ from jitmagic.errors import Unsupported
 from jitmagic.tracer.effects import AttributeEffect
 from jitmagic.tracer.guards import AttributeSource, DictSource, Source
 from jitmagic.tracer.guards.kinds import class_attribute_guard, missing_key_guard
-from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.base import NO_OBJECT, VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.functions import BoundMethod
 
@@ -48,6 +48,9 @@ class ObjectTracker(VariableTracker):
 
     def python_type(self) -> type:
         return self.cls
+
+    def real_object(self) -> Any:
+        return NO_OBJECT if self.value is None else self.value
 
     def truth(self, tx: Evaluator) -> bool:
         for name in ("__bool__", "__len__"):
@@ -225,6 +228,9 @@ class OpaqueTracker(VariableTracker):
 
     def python_type(self) -> type:
         return type(self.value)
+
+    def real_object(self) -> Any:
+        return self.value
 
     def _refuse(self) -> Unsupported:
         return Unsupported(self.code, self.detail)
