@@ -77,6 +77,7 @@ class Builder:
     def __init__(self, output: OutputGraph) -> None:
         self.output = output
         self.closures: dict[int, Cell] = {}
+        self.stand_ins: dict[int, tuple[Any, VariableTracker]] = {}
         self.pending_globals: dict[tuple[str, str], VariableTracker | None] = {}
 
     # -- entry points
@@ -85,6 +86,9 @@ class Builder:
 
     def wrap(self, tx: Evaluator | None, value: Any, source: Source | None) -> VariableTracker:
         """The tracker of ``value`` read from ``source``; None means: held by the entry, never changing."""
+        known = self.stand_ins.get(id(value))
+        if known is not None:
+            return known[1]
         if source is None:
             return self.constant_object(tx, value)
         make = _BY_TYPE.get(type(value))

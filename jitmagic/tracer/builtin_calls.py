@@ -7,13 +7,14 @@ from typing import Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.ops import lookup
-from jitmagic.tracer import container_calls, conversion_calls, iteration_calls, operator_calls, output_calls
+from jitmagic.tracer import container_calls, contexts, conversion_calls, iteration_calls, operator_calls, output_calls, slot_calls
 from jitmagic.tracer.call_rows import Handler, row_of
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker, call_on_numbers
+from jitmagic.tracer.variables.classes import DESCRIPTOR_CALLS
 from jitmagic.tracer.variables.constant import run
-from jitmagic.tracer.variables.exceptions import construct_exception, is_exception_class
+from jitmagic.tracer.variables.exceptions import EXCEPTION_CALLS, construct_exception, is_exception_class
 
 __all__ = ["BUILTINS", "call_builtin", "call_super"]
 
@@ -84,4 +85,8 @@ BUILTINS: dict[Any, Handler] = {
     **iteration_calls.ROWS,
     **operator_calls.ROWS,
     **output_calls.ROWS,
+    **EXCEPTION_CALLS,
+    **DESCRIPTOR_CALLS,
+    **contexts.CALLS,
+    **slot_calls.ROWS,
 }

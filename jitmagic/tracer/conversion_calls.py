@@ -11,6 +11,7 @@ from jitmagic.tracer.call_rows import Handler, row_of
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.operators import binary
 from jitmagic.tracer.signals import Raised
+from jitmagic.tracer.texts import format_text, repr_text, str_text
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker
@@ -87,7 +88,28 @@ def _bool(tx: Evaluator, value: VariableTracker | None = None) -> VariableTracke
 
 
 def _str(tx: Evaluator, value: VariableTracker | None = None) -> VariableTracker:
-    return Constant("") if value is None else run(lambda: str(value.constant()))
+    return Constant("") if value is None else Constant(str_text(tx, value))
+
+
+def _repr(tx: Evaluator, value: VariableTracker) -> VariableTracker:
+    return Constant(repr_text(tx, value))
+
+
+def _format(tx: Evaluator, value: VariableTracker, spec: VariableTracker | None = None) -> VariableTracker:
+    return Constant(format_text(tx, value, "" if spec is None else spec.constant()))
+
+
+def _hash(tx: Evaluator, value: VariableTracker) -> VariableTracker:
+    if isinstance(value, ObjectTracker):
+        method = value.class_attribute(tx, "__hash__")
+        if method is None or find_in_class(value.cls, "__hash__") in (None, object.__hash__):
+            raise Unsupported("call", f"hash({value.describe()})")
+        return method.call(tx, [value], {})
+    return run(lambda: hash(value.constant()))
+
+
+def _vars(tx: Evaluator, value: VariableTracker) -> VariableTracker:
+    return value.attribute(tx, "__dict__")
 
 
 def _abs(tx: Evaluator, value: VariableTracker) -> VariableTracker:
@@ -168,6 +190,10 @@ ROWS: dict[Any, Handler] = {
     int: _int,
     bool: _bool,
     str: _str,
+    repr: _repr,
+    format: _format,
+    hash: _hash,
+    vars: _vars,
     abs: _abs,
     round: _round,
     divmod: _divmod,

@@ -73,9 +73,14 @@ class AttributeEffect(Effect):
     def replay(self, emit: Emitter) -> None:
         target = emit.value(self.target)
         if self.value is None:
-            emit.line(f"del {target}.{self.name}")
+            emit.line(f"{_owner_of(self.target)}.__delattr__({target}, {self.name!r})")
         else:
-            emit.line(f"{target}.{self.name} = {emit.value(self.value)}")
+            emit.line(f"{_owner_of(self.target)}.__setattr__({target}, {self.name!r}, {emit.value(self.value)})")
+
+
+def _owner_of(target: VariableTracker) -> str:
+    """The rules of the target's class have been traced: what is left is to store."""
+    return "type" if issubclass(target.python_type(), type) else "object"
 
 
 @dataclass(eq=False)

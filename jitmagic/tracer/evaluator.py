@@ -18,14 +18,17 @@ from jitmagic.graph.node import Node, map_nodes
 from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.ops import Form, Op, lookup_method
 from jitmagic.ops.extern import opaque
+from jitmagic.ops.silenced import silenced
 from jitmagic.tracer.directives import graph_break, is_disabled, is_opaque
 from jitmagic.tracer.frame import Frame, frame_of
 from jitmagic.tracer.operands import operand, wrap_inferred
 from jitmagic.tracer.output import OutputGraph, Policy
+from jitmagic.tracer.scopes import Scope
 from jitmagic.tracer.signals import NotConstant, Raised, Restart
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.dataclass_methods import generated_method
 from jitmagic.tracer.variables.functions import Cell, FunctionTracker, NestedFunction, bind_arguments
 from jitmagic.tracer.variables.lazy import Lazy
 
@@ -54,7 +57,7 @@ class Evaluator:
         self.namespace = namespace
         self.locals: dict[str, VariableTracker] = {}
         self.cells: dict[str, Cell] = dict(closure)
-        self.scopes: list[dict[str, VariableTracker]] = []
+        self.scopes: list[Scope] = []
         self.parent = parent
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.node: ast.AST = frame.node
@@ -81,8 +84,8 @@ class Evaluator:
         """A private name (``__x`` inside a class) as the class stores it."""
         if not name.startswith("__") or name.endswith("__") or "." not in self.frame.code.co_qualname:
             return name
-        owner = self.frame.code.co_qualname.split(".")[-2].lstrip("_")
-        return name if owner in ("", "<locals>") else f"_{owner}{name}"
+        owner = _class_around(self.frame.code.co_qualname).lstrip("_")
+        return f"_{owner}{name}" if owner else name
 
     def located(self, error: BaseException, statement: ast.stmt) -> Unsupported:
         """A break with its place, and the statement that must run as plain Python because of it.
@@ -149,8 +152,9 @@ class Evaluator:
     # -- names
     def load_name(self, name: str) -> VariableTracker:
         for scope in reversed(self.scopes):
-            if name in scope:
-                return self.realize(scope[name])
+            content = scope.load(name) if name in scope else None
+            if content is not None:
+                return self.realize(content)
         if name in self.cells:
             content = self.cells[name].content
             if content is None:
@@ -161,6 +165,13 @@ class Evaluator:
         if name in self.frame.local_names:
             raise self._unbound(name)
         return self.output.builder.global_name(self, name)
+
+    def cell(self, name: str) -> Cell:
+        """The cell that a function made here closes over."""
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope.cells[name]
+        return self.cells[name]
 
     def _unbound(self, name: str) -> BaseException:
         if name in self.frame.code.co_freevars:
@@ -188,6 +199,9 @@ class Evaluator:
         else:
             self.output.builder.store_global(self, name, None)
 
+    def annotate(self, name: str, annotation: ast.expr) -> None:
+        """An annotation of a local name is not evaluated; class bodies keep theirs."""
+
     def forget_name(self, name: str) -> None:
         """Unbind a name if it is bound, as the end of an ``except ... as name`` block does."""
         if name in self.cells:
@@ -201,6 +215,7 @@ class Evaluator:
         return operand(self, value)
 
     def add_node(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], meta: Meta | None) -> Node:
+        op = silenced(op, self.output.ignored)
         return self.output.graph.call(op, args, kwargs, meta, span=self.span, stack=self.stack)
 
     @property
@@ -253,6 +268,7 @@ class Evaluator:
             raise Unsupported("data-number", op.name) from None
         except Exception as error:
             raise Raised(error) from None
+        op = silenced(op, self.output.ignored)
         node = self.output.graph.call(op, args, kwargs, None, span=self.span, stack=self.stack)
         for written in node.written():
             self.output.note_write(written)
@@ -313,10 +329,11 @@ class Evaluator:
             return self.call_op(opaque(plain), args, kwargs)
         if is_disabled(plain):
             raise Unsupported("user-break" if plain is graph_break else "disabled", plain.__qualname__)
+        generated = generated_method(self, function, args, kwargs)
+        if generated is not None:
+            return generated
         self._check_inlinable(plain.__qualname__)
         frame = frame_of(plain)
-        if frame.is_generator:
-            raise Unsupported("generator", function.describe())
         builder = self.output.builder
         defaults, kwdefaults = builder.defaults_of(self, function)
         bound = bind_arguments(plain.__qualname__, plain.__code__, args, kwargs, defaults, kwdefaults)
@@ -331,8 +348,6 @@ class Evaluator:
         """The same for a function that was defined during the trace."""
         self._check_inlinable(function.code.co_qualname)
         frame = Frame(function.code, function.node)
-        if frame.is_generator:
-            raise Unsupported("generator", function.describe())
         bound = bind_arguments(
             function.code.co_qualname, function.code, args, kwargs, function.defaults, function.kwdefaults
         )
@@ -349,6 +364,14 @@ class Evaluator:
             raise Unsupported("depth", str(current().inline_depth_limit))
 
     def _run_child(self, child: Evaluator) -> VariableTracker:
+        from jitmagic.tracer.generators import GeneratorTracker
+
+        if child.frame.is_plain_generator:
+            made = GeneratorTracker(child, child.frame.code.co_qualname)
+            self.output.generators.append(made)
+            return made
+        if child.frame.is_generator:
+            raise Unsupported("generator", child.frame.code.co_qualname)
         try:
             return child.run()
         except Unsupported as error:
@@ -357,6 +380,14 @@ class Evaluator:
             cause.inner = error
             self.output.policy.no_inline[place] = cause
             raise Restart from None
+
+
+def _class_around(qualname: str) -> str:
+    """The name of the class whose private names a function spells short; empty if it is in none."""
+    parts = qualname.split(".")
+    while len(parts) > 2 and parts[-2] == "<locals>":
+        parts = parts[:-2]
+    return parts[-2] if len(parts) > 1 and parts[-2] != "<locals>" else ""
 
 
 def _meta_of(leaf: Any) -> Any:

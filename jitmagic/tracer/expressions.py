@@ -10,12 +10,13 @@ from jitmagic.errors import Unsupported
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.identity import same_object
 from jitmagic.tracer.operators import binary, compare, unary
+from jitmagic.tracer.scopes import Scope
 from jitmagic.tracer.signals import Raised
+from jitmagic.tracer.texts import format_text, repr_text, str_text
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, run
 from jitmagic.tracer.variables.functions import NestedFunction
 from jitmagic.tracer.variables.mappings import DictTracker, SetTracker, key_of
-from jitmagic.tracer.variables.number import RunTimeNumber
 from jitmagic.tracer.variables.sequences import ListTracker, SliceTracker, TupleTracker
 
 __all__ = ["EXPRESSIONS", "OPERATORS", "evaluate_arguments", "load_attribute"]
@@ -194,16 +195,14 @@ def make_function(tx: Evaluator, node: ast.FunctionDef | ast.Lambda) -> NestedFu
     defaults = [tx.eval(d) for d in node.args.defaults]
     pairs = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
     kwdefaults = {a.arg: tx.eval(d) for a, d in pairs if d is not None}
-    if tx.scopes and any(name in scope for scope in tx.scopes for name in code.co_freevars):
-        raise Unsupported("statement", "a function that uses a comprehension's variable")
-    cells = [tx.cells[name] for name in code.co_freevars]
+    cells = [tx.cell(name) for name in code.co_freevars]
     return NestedFunction(code, node, tx, cells, defaults, kwdefaults)
 
 
 def _comprehension(tx: Evaluator, node: Any, add: Callable[[], None]) -> None:
     """Run the loops of a comprehension, calling ``add`` for every round that passes the conditions."""
     first = tx.eval(node.generators[0].iter).iterate(tx)
-    tx.scopes.append({})
+    tx.scopes.append(Scope())
     try:
         _loops(tx, node.generators, 0, first, add)
     finally:
@@ -235,7 +234,7 @@ def bind_in_scope(tx: Evaluator, target: ast.expr, value: VariableTracker) -> No
     from jitmagic.tracer.statements import unpack_into
 
     if isinstance(target, ast.Name):
-        tx.scopes[-1][target.id] = value
+        tx.scopes[-1].store(target.id, value)
     elif isinstance(target, ast.Tuple | ast.List):
         unpack_into(tx, target, value, bind_in_scope)
     else:
@@ -269,7 +268,7 @@ def _generator(tx: Evaluator, node: ast.GeneratorExp) -> VariableTracker:
     """Consumed at once where it stands as an argument; its items are evaluated when they are asked for."""
     from jitmagic.tracer.generators import GeneratorExpression
 
-    return GeneratorExpression(tx, node)
+    return GeneratorExpression(tx, node, Scope())
 
 
 def _walrus(tx: Evaluator, node: ast.NamedExpr) -> VariableTracker:
@@ -283,16 +282,19 @@ def _joined(tx: Evaluator, node: ast.JoinedStr) -> VariableTracker:
     return run(lambda: "".join(p.constant() for p in parts))
 
 
-_CONVERSIONS: dict[int, Callable[[Any], Any]] = {-1: lambda v: v, 115: str, 114: repr, 97: ascii}
+_CONVERSIONS: dict[int, Callable[[Evaluator, VariableTracker], str]] = {
+    115: str_text,
+    114: repr_text,
+    97: lambda tx, value: repr_text(tx, value).encode("ascii", "backslashreplace").decode("ascii"),
+}
 
 
 def _formatted(tx: Evaluator, node: ast.FormattedValue) -> VariableTracker:
     value = tx.eval(node.value)
     spec = tx.eval(node.format_spec).constant() if node.format_spec is not None else ""
-    if isinstance(value, RunTimeNumber) or not value.is_constant:
-        raise Unsupported("data-number", f"the text of {ast.unparse(node.value)}")
-    known = value.constant()
-    return run(lambda: format(_CONVERSIONS[node.conversion](known), spec))
+    if node.conversion != -1:
+        value = Constant(_CONVERSIONS[node.conversion](tx, value))
+    return Constant(format_text(tx, value, spec))
 
 
 def _starred(tx: Evaluator, node: ast.Starred) -> VariableTracker:

@@ -22,6 +22,7 @@ __all__ = ["Frame", "FunctionNode", "frame_of", "is_piece", "register", "span_of
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+GENERATOR = 0x20
 NOT_PLAIN = 0x20 | 0x80 | 0x100 | 0x200  # generator, coroutine, iterable coroutine, async generator
 
 
@@ -53,6 +54,10 @@ class Frame:
     def is_generator(self) -> bool:
         return bool(self.code.co_flags & NOT_PLAIN)
 
+    @property
+    def is_plain_generator(self) -> bool:
+        return self.code.co_flags & NOT_PLAIN == GENERATOR
+
     def span(self, node: ast.AST) -> Span:
         return span_of(self.filename, node)
 
@@ -60,7 +65,7 @@ class Frame:
         """The code object of a function or lambda that this body defines."""
         line = min([n.lineno for n in getattr(node, "decorator_list", [])] + [node.lineno])  # type: ignore[attr-defined]
         name = getattr(node, "name", "<lambda>")
-        found = [c for c in _nested(self.code) if c.co_name == name and c.co_firstlineno == line]
+        found = [c for c in _defined_in(self.code) if c.co_name == name and c.co_firstlineno == line]
         if len(found) > 1:
             found = [c for c in found if _lies_in(c, node)]
         if not found:
@@ -155,8 +160,19 @@ def _lies_in(code: CodeType, node: Any) -> bool:
     return all(first <= (p[0], p[2]) and (p[1], p[3]) <= last for p in spans)
 
 
+COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+
+
 def _nested(code: CodeType) -> Iterator[CodeType]:
     return (c for c in code.co_consts if isinstance(c, CodeType))
+
+
+def _defined_in(code: CodeType) -> Iterator[CodeType]:
+    """The functions that a body defines, those in its comprehensions (functions of their own) included."""
+    for inner in _nested(code):
+        yield inner
+        if inner.co_name in COMPREHENSIONS:
+            yield from _defined_in(inner)
 
 
 def _all_codes(code: CodeType) -> Iterator[CodeType]:

@@ -79,6 +79,8 @@ class OutputGraph:
     symbol_inputs: dict[Source, SymInt] = field(default_factory=dict)
     number_inputs: dict[Source, Node] = field(default_factory=dict)
     scalar_inputs: dict[Source, VariableTracker] = field(default_factory=dict)
+    generators: list[Any] = field(default_factory=list)
+    ignored: frozenset[str] = frozenset()
     builder: Builder = field(init=False)
 
     def __post_init__(self) -> None:

@@ -20,7 +20,7 @@ from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.sequences import ListTracker, RangeTracker
 
-__all__ = ["STATEMENTS", "assign", "count_rounds", "run_block", "unpack_into"]
+__all__ = ["ROWS", "assign", "count_rounds", "run_block", "unpack_into"]
 
 Flow = Returned | None
 SHORT_LOOP = 8  # rounds that are always written out one by one
@@ -54,7 +54,7 @@ def run_statement(tx: Evaluator, node: ast.stmt) -> Flow:
     before, tx.node = tx.node, node
     tx.active.append(node)
     try:
-        handler = STATEMENTS.get(type(node))
+        handler = handler_of(node)
         if handler is None:
             raise Unsupported("statement", _title(node))
         return handler(tx, node)
@@ -63,6 +63,12 @@ def run_statement(tx: Evaluator, node: ast.stmt) -> Flow:
     finally:
         tx.active.pop()
         tx.node = before
+
+
+def handler_of(node: ast.stmt) -> Callable[[Evaluator, Any], Flow] | None:
+    from jitmagic.tracer.statement_rows import STATEMENTS
+
+    return STATEMENTS.get(type(node))
 
 
 def _title(node: ast.stmt) -> str:
@@ -143,6 +149,8 @@ def _assign(tx: Evaluator, node: ast.Assign) -> Flow:
 def _annotated(tx: Evaluator, node: ast.AnnAssign) -> Flow:
     if node.value is not None:
         assign(tx, node.target, tx.eval(node.value))
+    if isinstance(node.target, ast.Name):
+        tx.annotate(node.target.id, node.annotation)
     return None
 
 
@@ -292,7 +300,7 @@ def _import_from(tx: Evaluator, node: ast.ImportFrom) -> Flow:
     return None
 
 
-STATEMENTS: dict[type[ast.stmt], Callable[[Evaluator, Any], Flow]] = {
+ROWS: dict[type[ast.stmt], Callable[[Evaluator, Any], Flow]] = {
     ast.Assign: _assign,
     ast.AnnAssign: _annotated,
     ast.AugAssign: _augmented,

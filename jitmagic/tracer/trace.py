@@ -42,7 +42,10 @@ def capture(function: FunctionType, arguments: dict[str, Any], options: Options,
         except Restart:
             continue
         except Unsupported as error:
-            _learn(policy, error, function)
+            try:
+                _learn(policy, error, function)
+            except PlainRun as stop:
+                return _plain(output, stop.code, stop.detail)
         except Raised as raised:
             return _plain(output, "raises", type(raised.error).__name__)
         except PlainRun as stop:

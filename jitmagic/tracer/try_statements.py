@@ -11,7 +11,6 @@ from jitmagic.errors import Unsupported
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.signals import Raised, Returned
 from jitmagic.tracer.statements import run_block
-from jitmagic.tracer.variables.base import python_error
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.exceptions import ExceptionTracker, is_exception_class, make_exception, raised_value
 from jitmagic.tracer.variables.sequences import TupleTracker
@@ -79,14 +78,13 @@ def _assert(tx: Evaluator, node: ast.Assert) -> Flow:
 
 def _try(tx: Evaluator, node: ast.Try) -> Flow:
     """``else`` runs after a body without exception, ``finally`` once, whatever happened."""
-    with tx.watching(handlers=bool(node.handlers), clean_up=bool(node.finalbody)):
-        try:
-            flow = _try_body(tx, node)
-        except Raised as raised:
-            flow = _finally_after(tx, node, raised)
-            if flow is None:
-                raise
-            return flow
+    try:
+        flow = _try_body(tx, node)
+    except Raised as raised:
+        flow = _finally_after(tx, node, raised)
+        if flow is None:
+            raise
+        return flow
     return run_block(tx, node.finalbody) or flow
 
 
@@ -138,11 +136,6 @@ def run_handler(tx: Evaluator, handler: ast.ExceptHandler, raised: Raised, body:
     finally:
         if name is not None:
             tx.forget_name(name)
-
-
-def unsupported_group(tx: Evaluator, node: ast.stmt) -> Flow:
-    """``except*``."""
-    raise python_error(TypeError, "except* is not traced") if False else Unsupported("statement", "except*")
 
 
 ROWS: dict[type[ast.stmt], Callable[[Evaluator, Any], Flow]] = {

@@ -11,7 +11,7 @@ from jitmagic.tracer.effects import ContentsEffect
 from jitmagic.tracer.guards import Source
 from jitmagic.tracer.signals import NotConstant
 from jitmagic.tracer.variables.base import VariableTracker, python_error
-from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.constant import Constant, wrap_constant
 from jitmagic.tracer.variables.iterators import SequenceIterator
 from jitmagic.tracer.variables.sequences import TupleTracker
 
@@ -97,9 +97,13 @@ class DictTracker(VariableTracker):
     def contains(self, tx: Evaluator, value: VariableTracker) -> VariableTracker:
         return Constant(key_of(value) in self.items)
 
+    def key(self, value: Any) -> VariableTracker:
+        """The tracker of one of the keys."""
+        return wrap_constant(value)
+
     def iterate(self, tx: Evaluator) -> VariableTracker:
         self.note_order()
-        return SequenceIterator([Constant(k) for k in self.items])
+        return SequenceIterator([self.key(k) for k in self.items])
 
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
         if name in _DICT_METHODS:
@@ -107,7 +111,7 @@ class DictTracker(VariableTracker):
         raise Unsupported("attribute", f"{self.describe()}.{name}")
 
     def reconstruct(self, emit: Emitter) -> str:
-        inner = ", ".join(f"{emit.value(Constant(k))}: {emit.value(v)}" for k, v in self.items.items())
+        inner = ", ".join(f"{emit.value(self.key(k))}: {emit.value(v)}" for k, v in self.items.items())
         if self.cls is dict:
             return f"{{{inner}}}"
         head = emit.constant(self.cls)
@@ -146,9 +150,9 @@ class DictView(VariableTracker):
         self.mapping.note_order()
         items = self.mapping.items.items()
         make: dict[str, Callable[[Any, VariableTracker], VariableTracker]] = {
-            "keys": lambda k, v: Constant(k),
+            "keys": lambda k, v: self.mapping.key(k),
             "values": lambda k, v: v,
-            "items": lambda k, v: TupleTracker([Constant(k), v]),
+            "items": lambda k, v: TupleTracker([self.mapping.key(k), v]),
         }
         return [make[self.kind](k, v) for k, v in items]
 
@@ -202,7 +206,7 @@ def _popitem(tx: Evaluator, d: DictTracker) -> VariableTracker:
         raise python_error(KeyError, "popitem(): dictionary is empty")
     d.will_change(tx)
     key, value = d.items.popitem()
-    return TupleTracker([Constant(key), value])
+    return TupleTracker([d.key(key), value])
 
 
 def _update(

@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import FunctionType, MemberDescriptorType
+from types import MemberDescriptorType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.effects import AttributeEffect
-from jitmagic.tracer.guards import AttributeSource, DictSource, Source
+from jitmagic.tracer.guards import DictSource, Source
 from jitmagic.tracer.guards.kinds import class_attribute_guard, missing_key_guard
+from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import NO_OBJECT, VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant
-from jitmagic.tracer.variables.functions import BoundMethod
+from jitmagic.tracer.variables.dataclass_methods import refuse_frozen
+from jitmagic.tracer.variables.descriptors import MISSING, find_in_class, is_data, read_entry, write_entry
+from jitmagic.tracer.variables.functions import FunctionTracker
+from jitmagic.tracer.variables.iterators import IteratorTracker
+from jitmagic.tracer.variables.mappings import DictTracker
 
 if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter
     from jitmagic.tracer.evaluator import Evaluator
 
-__all__ = ["ObjectTracker", "OpaqueTracker", "find_in_class"]
+__all__ = ["MISSING", "ObjectTracker", "OpaqueTracker", "find_in_class"]
 
-MISSING: Any = object()
-
-
-def find_in_class(cls: type, name: str) -> Any:
-    """The entry of the first class of the MRO that has ``name``, as it stands in that class's dict."""
-    for base in cls.__mro__:
-        if name in base.__dict__:
-            return base.__dict__[name]
-    return MISSING
+PLAIN_READS = (object.__getattribute__, BaseException.__getattribute__, SimpleNamespace.__getattribute__)
+PLAIN_WRITES = (
+    *(object.__setattr__, BaseException.__setattr__, SimpleNamespace.__setattr__),
+    *(object.__delattr__, BaseException.__delattr__, SimpleNamespace.__delattr__),
+)
 
 
 class ObjectTracker(VariableTracker):
@@ -71,43 +72,44 @@ class ObjectTracker(VariableTracker):
 
     # -- reads
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        """By the class's ``__getattribute__``, then by its ``__getattr__``."""
         if name == "__class__":
             return tx.output.builder.constant_object(tx, self.cls)
-        if find_in_class(self.cls, "__getattribute__") is not object.__getattribute__:
-            raise Unsupported("attribute", f"{self.describe()}.{name}")
+        try:
+            if find_in_class(self.cls, "__getattribute__") in PLAIN_READS:
+                return self.read(tx, name)
+            return self._by_own_rule(tx, "__getattribute__", [Constant(name)], f"{self.describe()}.{name}")
+        except Raised as raised:
+            fallback = self.class_attribute(tx, "__getattr__")
+            if fallback is None or not isinstance(raised.error, AttributeError):
+                raise
+            return fallback.call(tx, [self, Constant(name)], {})
+
+    def _by_own_rule(
+        self, tx: Evaluator, name: str, args: Sequence[VariableTracker], detail: str
+    ) -> VariableTracker:
+        method = self.class_attribute(tx, name)
+        if not isinstance(method, FunctionTracker):
+            raise Unsupported("attribute", detail)
+        return method.call(tx, [self, *args], {})
+
+    def read(self, tx: Evaluator, name: str) -> VariableTracker:
+        """``object.__getattribute__(self, name)``."""
+        if name == "__dict__" and self.cls.__dictoffset__:
+            return AttributesTracker(self)
         entry = find_in_class(self.cls, name)
         if self.source is not None:
             tx.output.guards.add(class_attribute_guard(self.source, self.cls, name, entry))
-        if isinstance(entry, property):
-            return self._property(tx, name, entry)
-        if isinstance(entry, MemberDescriptorType):
-            return self._slot(tx, name)
-        if hasattr(type(entry), "__set__"):
-            raise Unsupported("attribute", f"{self.describe()}.{name}")
-        own = self._own(tx, name)
+        if is_data(entry):
+            return read_entry(tx, self, name, entry)
+        own = self.own(tx, name)
         if own is not None:
             return own
-        if entry is not MISSING:
-            return self._bind(tx, name, entry)
-        return self._missing(tx, name)
+        if entry is MISSING:
+            raise self.absent(name)
+        return read_entry(tx, self, name, entry)
 
-    def _property(self, tx: Evaluator, name: str, entry: property) -> VariableTracker:
-        getter = entry.fget
-        if not isinstance(getter, FunctionType):
-            raise Unsupported("attribute", f"{self.describe()}.{name}")
-        return tx.output.builder.constant_object(tx, getter).call(tx, [self], {})
-
-    def _slot(self, tx: Evaluator, name: str) -> VariableTracker:
-        if name in self.pending:
-            pending = self.pending[name]
-            if pending is None:
-                raise self._absent(name)
-            return tx.realize(pending)
-        if self.value is None or not hasattr(self.value, name) or self.source is None:
-            raise Unsupported("attribute", f"{self.describe()}.{name}")
-        return tx.output.builder.wrap(tx, getattr(self.value, name), AttributeSource(self.source, name))
-
-    def _own(self, tx: Evaluator, name: str) -> VariableTracker | None:
+    def own(self, tx: Evaluator, name: str) -> VariableTracker | None:
         """From the instance's own dict, pending writes first."""
         if name in self.pending:
             pending = self.pending[name]
@@ -122,56 +124,60 @@ class ObjectTracker(VariableTracker):
         tx.output.guards.add(missing_key_guard(self.source, name))
         return None
 
-    def _bind(self, tx: Evaluator, name: str, entry: Any) -> VariableTracker:
-        builder = tx.output.builder
-        if isinstance(entry, staticmethod):
-            return builder.constant_object(tx, entry.__func__)
-        if isinstance(entry, classmethod):
-            return BoundMethod(builder.constant_object(tx, entry.__func__), builder.constant_object(tx, self.cls))
-        if isinstance(entry, FunctionType):
-            return BoundMethod(builder.class_entry(tx, self.cls, name, entry), self)
-        if hasattr(type(entry), "__get__"):
-            raise Unsupported("attribute", f"{self.describe()}.{name}")
-        return builder.class_entry(tx, self.cls, name, entry)
-
-    def _missing(self, tx: Evaluator, name: str) -> VariableTracker:
-        method = self.class_attribute(tx, "__getattr__")
-        if method is not None:
-            return method.call(tx, [self, Constant(name)], {})
-        raise self._absent(name)
-
-    def _absent(self, name: str) -> BaseException:
+    def absent(self, name: str) -> Raised:
         error = python_error(AttributeError, f"{self.cls.__name__!r} object has no attribute {name!r}")
         error.error.name = name  # type: ignore[attr-defined]
         return error
 
     # -- writes
     def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
-        self._check_writable(tx, name)
+        if find_in_class(self.cls, "__setattr__") in PLAIN_WRITES:
+            self.store(tx, name, value)
+        elif not refuse_frozen(self.cls, name, "assign to"):
+            self._by_own_rule(tx, "__setattr__", [Constant(name), value], f"{self.describe()}.{name} = ...")
+
+    def delete_attribute(self, tx: Evaluator, name: str) -> None:
+        if find_in_class(self.cls, "__delattr__") in PLAIN_WRITES:
+            self.remove(tx, name)
+        elif not refuse_frozen(self.cls, name, "delete"):
+            self._by_own_rule(tx, "__delattr__", [Constant(name)], f"del {self.describe()}.{name}")
+
+    def store(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
+        """``object.__setattr__(self, name, value)``."""
+        entry = self._entry_for_writing(tx, name)
+        if write_entry(tx, self, name, entry, value):
+            return
+        if self.pending.get(name, value) is None:
+            del self.pending[name]
         self.pending[name] = value
         if self.source is not None:
             tx.output.add_effect(AttributeEffect(self, name, value, span=tx.span))
 
-    def delete_attribute(self, tx: Evaluator, name: str) -> None:
-        self._check_writable(tx, name)
-        if self._own(tx, name) is None:
-            raise self._absent(name)
+    def remove(self, tx: Evaluator, name: str) -> None:
+        """``object.__delattr__(self, name)``."""
+        entry = self._entry_for_writing(tx, name)
+        if write_entry(tx, self, name, entry, None):
+            return
+        if isinstance(entry, MemberDescriptorType):
+            read_entry(tx, self, name, entry)
+        elif self.own(tx, name) is None:
+            raise self.absent(name)
+        if self.value is None:
+            del self.pending[name]
+            return
         self.pending[name] = None
         if self.source is not None:
             tx.output.add_effect(AttributeEffect(self, name, None, span=tx.span))
 
-    def _check_writable(self, tx: Evaluator, name: str) -> None:
-        """Only plain attribute storage is recorded; rules of the class's own run as plain Python."""
+    def _entry_for_writing(self, tx: Evaluator, name: str) -> Any:
         entry = find_in_class(self.cls, name)
-        own_rule = find_in_class(self.cls, "__setattr__") is not object.__setattr__
-        own_rule = own_rule or find_in_class(self.cls, "__delattr__") is not object.__delattr__
-        if own_rule or (hasattr(type(entry), "__set__") and not isinstance(entry, MemberDescriptorType)):
+        if not self.cls.__dictoffset__ and not is_data(entry):
             raise Unsupported("store", f"{self.describe()}.{name} = ...")
-        if self.value is not None and not hasattr(self.value, "__dict__") and entry is MISSING:
-            raise self._absent(name)
         if self.source is not None:
-            tx.output.guards.add(class_attribute_guard(self.source, self.cls, "__setattr__", object.__setattr__))
+            rule = find_in_class(self.cls, "__setattr__")
+            tx.output.guards.add(class_attribute_guard(self.source, self.cls, "__setattr__", rule))
             tx.output.guards.add(class_attribute_guard(self.source, self.cls, name, entry))
+        return entry
 
     # -- other operations go through the class's methods
     def _special(self, tx: Evaluator, name: str, args: Sequence[VariableTracker]) -> VariableTracker | None:
@@ -187,28 +193,59 @@ class ObjectTracker(VariableTracker):
         return method.call(tx, [self, *args], kwargs)
 
     def item(self, tx: Evaluator, key: VariableTracker) -> VariableTracker:
-        return self._special(tx, "__getitem__", [key]) or super().item(tx, key)
+        found = self._special(tx, "__getitem__", [key])
+        return super().item(tx, key) if found is None else found
 
     def set_item(self, tx: Evaluator, key: VariableTracker, value: VariableTracker) -> None:
         if self._special(tx, "__setitem__", [key, value]) is None:
             super().set_item(tx, key, value)
 
+    def delete_item(self, tx: Evaluator, key: VariableTracker) -> None:
+        if self._special(tx, "__delitem__", [key]) is None:
+            super().delete_item(tx, key)
+
     def length(self, tx: Evaluator) -> VariableTracker:
-        return self._special(tx, "__len__", []) or super().length(tx)
+        found = self._special(tx, "__len__", [])
+        return super().length(tx) if found is None else found
 
     def contains(self, tx: Evaluator, value: VariableTracker) -> VariableTracker:
         found = self._special(tx, "__contains__", [value])
-        return super().contains(tx, value) if found is None else Constant(tx.truth(found))
+        if found is not None:
+            return Constant(tx.truth(found))
+        iterator = self.iterate(tx)
+        while (item := iterator.next_item(tx)) is not None:
+            if tx.same_or_equal(item, value):
+                return Constant(True)
+        return Constant(False)
 
     def iterate(self, tx: Evaluator) -> VariableTracker:
         found = self._special(tx, "__iter__", [])
-        return super().iterate(tx) if found is None else found
+        if found is not None:
+            return tx.realize(found)
+        if self.class_attribute(tx, "__getitem__") is None:
+            return super().iterate(tx)
+        return ItemIterator(self)
+
+    def next_item(self, tx: Evaluator) -> VariableTracker | None:
+        try:
+            found = self._special(tx, "__next__", [])
+        except Raised as raised:
+            if isinstance(raised.error, StopIteration):
+                return None
+            raise
+        return super().next_item(tx) if found is None else tx.realize(found)
 
     def reconstruct(self, emit: Emitter) -> str:
         """An instance made during the trace: a bare object of the class, then its attributes."""
         name = emit.temporary()
         emit.remember(self, name)
-        emit.line(f"{name} = new_object({emit.constant(self.cls)})")
+        cls = emit.constant(self.cls)
+        if find_in_class(self.cls, "__new__") in (object.__new__, SimpleNamespace.__new__):
+            emit.line(f"{name} = {cls}.__new__({cls})")
+        elif object in self.cls.__bases__ or isinstance(find_in_class(self.cls, "__new__"), staticmethod):
+            emit.line(f"{name} = new_object({cls})")
+        else:
+            raise Unsupported("call", f"passing on a {self.cls.__name__}")
         for key, value in self.pending.items():
             if value is not None:
                 emit.line(f"object.__setattr__({name}, {key!r}, {emit.value(value)})")
@@ -254,3 +291,91 @@ class OpaqueTracker(VariableTracker):
 
     def reconstruct(self, emit: Emitter) -> str:
         return emit.constant(self.value)
+
+
+class ItemIterator(IteratorTracker):
+    """Over an object that only has ``__getitem__``: indices from 0 until IndexError."""
+
+    def __init__(self, owner: ObjectTracker) -> None:
+        self.owner = owner
+        self.index = 0
+
+    def next_item(self, tx: Evaluator) -> VariableTracker | None:
+        try:
+            found = tx.realize(self.owner.item(tx, Constant(self.index)))
+        except Raised as raised:
+            if isinstance(raised.error, IndexError | StopIteration):
+                return None
+            raise
+        self.index += 1
+        return found
+
+
+class AttributesTracker(VariableTracker):
+    """``obj.__dict__``: a view of the attributes of an instance."""
+
+    immutable = False
+
+    def __init__(self, owner: ObjectTracker) -> None:
+        self.owner = owner
+
+    def python_type(self) -> type:
+        return dict
+
+    def is_same_object(self, other: VariableTracker) -> bool:
+        return isinstance(other, AttributesTracker) and other.owner is self.owner
+
+    def _all(self) -> DictTracker:
+        """Every attribute; known only for an instance made in this trace."""
+        if self.owner.value is not None:
+            raise Unsupported("attribute", f"{self.owner.describe()}.__dict__")
+        return DictTracker({k: v for k, v in self.owner.pending.items() if v is not None})
+
+    def item(self, tx: Evaluator, key: VariableTracker) -> VariableTracker:
+        found = self.owner.own(tx, key.constant())
+        if found is None:
+            raise python_error(KeyError, key.constant())
+        return found
+
+    def set_item(self, tx: Evaluator, key: VariableTracker, value: VariableTracker) -> None:
+        if is_data(find_in_class(self.owner.cls, key.constant())):
+            raise Unsupported("store", f"{self.owner.describe()}.__dict__[...]")
+        self.owner.store(tx, key.constant(), value)
+
+    def contains(self, tx: Evaluator, value: VariableTracker) -> VariableTracker:
+        return Constant(self.owner.own(tx, value.constant()) is not None)
+
+    def truth(self, tx: Evaluator) -> bool:
+        return self._all().truth(tx)
+
+    def length(self, tx: Evaluator) -> VariableTracker:
+        return self._all().length(tx)
+
+    def iterate(self, tx: Evaluator) -> VariableTracker:
+        return self._all().iterate(tx)
+
+    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        if name == "update":
+            return AttributesUpdate(self)
+        if name in ("keys", "values", "items", "get", "copy"):
+            return self._all().attribute(tx, name)
+        raise Unsupported("attribute", f"{self.owner.describe()}.__dict__.{name}")
+
+    def reconstruct(self, emit: Emitter) -> str:
+        return f"{emit.value(self.owner)}.__dict__"
+
+
+class AttributesUpdate(VariableTracker):
+    """``obj.__dict__.update``, not called yet."""
+
+    def __init__(self, attributes: AttributesTracker) -> None:
+        self.attributes = attributes
+
+    def call(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        new = DictTracker({})
+        new.method(tx, "update", args, kwargs)
+        for name, value in new.items.items():
+            self.attributes.set_item(tx, Constant(name), value)
+        return Constant(None)

@@ -1,0 +1,153 @@
+"""What class entries do when they are read or written through an instance: properties, slots, methods, own descriptors."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import types
+from collections.abc import Callable
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from jitmagic.errors import Unsupported
+from jitmagic.tracer.guards import AttributeSource
+from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.functions import BoundMethod
+
+if TYPE_CHECKING:
+    from jitmagic.tracer.evaluator import Evaluator
+    from jitmagic.tracer.variables.objects import ObjectTracker
+
+__all__ = ["MISSING", "find_in_class", "is_data", "read_entry", "write_entry"]
+
+MISSING: Any = object()
+
+
+def find_in_class(cls: type, name: str) -> Any:
+    """The entry of the first class of the MRO that has ``name``, as it stands in that class's dict."""
+    for base in cls.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return MISSING
+
+
+def is_data(entry: Any) -> bool:
+    """Whether the entry comes before the instance's own attributes."""
+    return entry is not MISSING and (hasattr(type(entry), "__set__") or hasattr(type(entry), "__delete__"))
+
+
+def read_entry(tx: Evaluator, owner: ObjectTracker, name: str, entry: Any) -> VariableTracker:
+    """``owner.name`` where the class's entry answers."""
+    read = _READ.get(type(entry))
+    if read is not None:
+        return read(tx, owner, name, entry)
+    if not hasattr(type(entry), "__get__"):
+        return tx.output.builder.class_entry(tx, owner.cls, name, entry)
+    if isinstance(find_in_class(type(entry), "__get__"), FunctionType):
+        return _read_own(tx, owner, name, entry)
+    raise Unsupported("attribute", f"{owner.describe()}.{name}")
+
+
+def _read_own(tx: Evaluator, owner: ObjectTracker, name: str, entry: Any) -> VariableTracker:
+    """A descriptor of the user: its ``__get__`` is traced."""
+    builder = tx.output.builder
+    descriptor = builder.class_entry(tx, owner.cls, name, entry)
+    return _special(tx, descriptor, "__get__").call(
+        tx, [descriptor, owner, builder.constant_object(tx, owner.cls)], {}
+    )
+
+
+def _special(tx: Evaluator, descriptor: VariableTracker, name: str) -> VariableTracker:
+    from jitmagic.tracer.variables.objects import ObjectTracker
+
+    method = descriptor.class_attribute(tx, name) if isinstance(descriptor, ObjectTracker) else None
+    if method is None:
+        raise Unsupported("attribute", f"{descriptor.describe()}.{name}")
+    return method
+
+
+def _read_property(tx: Evaluator, owner: ObjectTracker, name: str, entry: property) -> VariableTracker:
+    if entry.fget is None:
+        raise python_error(AttributeError, f"property {name!r} of {owner.cls.__qualname__!r} object has no getter")
+    return tx.output.builder.constant_object(tx, entry.fget).call(tx, [owner], {})
+
+
+def _read_slot(tx: Evaluator, owner: ObjectTracker, name: str, entry: Any) -> VariableTracker:
+    if name in owner.pending:
+        pending = owner.pending[name]
+        if pending is None:
+            raise owner.absent(name)
+        return tx.realize(pending)
+    if owner.value is None:
+        raise owner.absent(name)
+    if not hasattr(owner.value, name) or owner.source is None:
+        raise Unsupported("attribute", f"{owner.describe()}.{name}")
+    return tx.output.builder.wrap(tx, getattr(owner.value, name), AttributeSource(owner.source, name))
+
+
+def _read_enum(tx: Evaluator, owner: ObjectTracker, name: str, entry: Any) -> VariableTracker:
+    if name not in ("name", "value") or owner.value is None:
+        raise Unsupported("attribute", f"{owner.describe()}.{name}")
+    return owner.read(tx, f"_{name}_")
+
+
+def _read_cached(
+    tx: Evaluator, owner: ObjectTracker, name: str, entry: functools.cached_property[Any]
+) -> VariableTracker:
+    made = tx.realize(tx.output.builder.constant_object(tx, entry.func).call(tx, [owner], {}))
+    owner.store(tx, entry.attrname or name, made)
+    return made
+
+
+def _read_static(tx: Evaluator, owner: ObjectTracker, name: str, entry: Any) -> VariableTracker:
+    return tx.output.builder.constant_object(tx, entry.__func__)
+
+
+def _read_class(tx: Evaluator, owner: ObjectTracker, name: str, entry: Any) -> VariableTracker:
+    builder = tx.output.builder
+    return BoundMethod(builder.constant_object(tx, entry.__func__), builder.constant_object(tx, owner.cls))
+
+
+def _read_method(tx: Evaluator, owner: ObjectTracker, name: str, entry: Any) -> VariableTracker:
+    return BoundMethod(tx.output.builder.class_entry(tx, owner.cls, name, entry), owner)
+
+
+Read = Callable[["Evaluator", "ObjectTracker", str, Any], VariableTracker]
+_READ: dict[type, Read] = {
+    property: _read_property,
+    types.MemberDescriptorType: _read_slot,
+    enum.property: _read_enum,
+    functools.cached_property: _read_cached,
+    staticmethod: _read_static,
+    classmethod: _read_class,
+    FunctionType: _read_method,
+    types.WrapperDescriptorType: _read_method,
+    types.MethodDescriptorType: _read_method,
+}
+
+
+def write_entry(tx: Evaluator, owner: ObjectTracker, name: str, entry: Any, value: VariableTracker | None) -> bool:
+    """``owner.name = value`` or ``del owner.name`` (None) by a data descriptor; False if it only stores."""
+    if not is_data(entry) or isinstance(entry, types.MemberDescriptorType):
+        return False
+    if isinstance(entry, property):
+        _write_property(tx, owner, name, entry, value)
+        return True
+    special = "__set__" if value is not None else "__delete__"
+    if not isinstance(find_in_class(type(entry), special), FunctionType):
+        raise Unsupported("store", f"{owner.describe()}.{name} = ...")
+    descriptor = tx.output.builder.class_entry(tx, owner.cls, name, entry)
+    args = [descriptor, owner] if value is None else [descriptor, owner, value]
+    _special(tx, descriptor, special).call(tx, args, {})
+    return True
+
+
+def _write_property(
+    tx: Evaluator, owner: ObjectTracker, name: str, entry: property, value: VariableTracker | None
+) -> None:
+    function = entry.fset if value is not None else entry.fdel
+    if function is None:
+        what = "setter" if value is not None else "deleter"
+        text = f"property {name!r} of {owner.cls.__qualname__!r} object has no {what}"
+        raise python_error(AttributeError, text)
+    tx.output.builder.constant_object(tx, function).call(tx, [owner] if value is None else [owner, value], {})
