@@ -1,4 +1,4 @@
-"""Takes a row and floating-point conditions, gives the row of the same operation under ``np.errstate`` ignoring them."""
+"""Takes a row and floating-point conditions, gives the row of the same operation under ``np.errstate`` without them."""
 
 from __future__ import annotations
 

@@ -27,6 +27,7 @@ from jitmagic.tracer.guards import (
     CellSource,
     ClosureSource,
     DictSource,
+    EntrySource,
     GlobalSource,
     ItemSource,
     Source,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 __all__ = ["Builder", "plain_function"]
 
 KERNEL_KINDS = "biufc"  # dtype kinds whose arrays can be inputs of a graph
+HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class whose entries can be changed
 INT64 = (-(2**63), 2**63 - 1)
 
 
@@ -77,6 +79,7 @@ class Builder:
     def __init__(self, output: OutputGraph) -> None:
         self.output = output
         self.closures: dict[int, Cell] = {}
+        self.class_writes: dict[tuple[type, str], VariableTracker] = {}
         self.stand_ins: dict[int, tuple[Any, VariableTracker]] = {}
         self.pending_globals: dict[tuple[str, str], VariableTracker | None] = {}
 
@@ -111,7 +114,22 @@ class Builder:
             return Constant(entry)
         owner = next(base for base in cls.__mro__ if name in base.__dict__)
         held = self.output.constant_source(owner, owner.__name__)
-        return self.wrap(tx, entry, DictSource(held, name))
+        return self.wrap(tx, entry, EntrySource(held, name))
+
+    def guard_held_class(self, cls: type, name: str) -> None:
+        """For instances made in the trace: their class still holds what it held."""
+        if id(cls) not in self.stand_ins and cls.__flags__ & HEAP_TYPE:
+            held = self.output.constant_source(cls, cls.__name__)
+            self.output.guards.add(guard.own_class_attribute_guard(held, cls, name))
+
+    def pending_in_class(self, cls: type, name: str) -> VariableTracker | None:
+        """What this trace has set as ``cls.name``, on ``cls`` itself or the base that is asked first."""
+        for base in cls.__mro__ if self.class_writes else ():
+            if (base, name) in self.class_writes:
+                return self.class_writes[base, name]
+            if name in base.__dict__:
+                return None
+        return None
 
     # -- names
     def global_name(self, tx: Evaluator, name: str) -> VariableTracker:
@@ -309,7 +327,7 @@ class Builder:
         if known is not None:
             return known
         kind = type(value)
-        if source.category != "constant":
+        if source.category != "constant" or kind is list:
             self.output.guards.add(guard.length_guard(source, kind, len(value)))
         items = [self.lazy(v, ItemSource(source, i)) for i, v in enumerate(value)]
         if kind is tuple:

@@ -7,14 +7,24 @@ from typing import Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.ops import lookup
-from jitmagic.tracer import container_calls, contexts, conversion_calls, iteration_calls, operator_calls, output_calls, slot_calls
+from jitmagic.tracer import (
+    container_calls,
+    contexts,
+    conversion_calls,
+    iteration_calls,
+    operator_calls,
+    output_calls,
+    slot_calls,
+)
 from jitmagic.tracer.call_rows import Handler, row_of
 from jitmagic.tracer.evaluator import Evaluator
-from jitmagic.tracer.variables.base import VariableTracker
+from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker, call_on_numbers
 from jitmagic.tracer.variables.classes import DESCRIPTOR_CALLS
-from jitmagic.tracer.variables.constant import run
-from jitmagic.tracer.variables.exceptions import EXCEPTION_CALLS, construct_exception, is_exception_class
+from jitmagic.tracer.variables.constant import Constant, is_literal, run
+from jitmagic.tracer.variables.exceptions import EXCEPTION_CALLS
+from jitmagic.tracer.variables.objects import ObjectTracker
+from jitmagic.tracer.variables.super import SuperTracker
 
 __all__ = ["BUILTINS", "call_builtin", "call_super"]
 
@@ -40,10 +50,8 @@ def call_builtin(
         return number
     if lookup(value) is not None:
         return tx.call_form(*row_of(value), args, kwargs)
-    if is_exception_class(value):
-        return construct_exception(tx, value, args, kwargs)
     if _is_pure(value) and all(a.is_constant for a in (*args, *kwargs.values())):
-        return run(lambda: value(*(a.constant() for a in args), **{k: v.constant() for k, v in kwargs.items()}))
+        return _plain(run(lambda: value(*(a.constant() for a in args), **{k: v.constant() for k, v in kwargs.items()})))
     raise Unsupported("call", function.describe())
 
 
@@ -60,22 +68,32 @@ _IMPURE = {print, input, open, exec, eval, compile, __import__, globals, locals,
 _IMPURE_NAMES = {f.__name__ for f in _IMPURE} | {"breakpoint", "exit", "quit", "memoryview"}
 
 
+def _plain(result: VariableTracker) -> VariableTracker:
+    """Iterators and other changing things must not be shared between calls."""
+    if isinstance(result, Constant) and not is_literal(result.value):
+        raise Unsupported("call", f"a function that makes a {type(result.value).__name__}")
+    return result
+
+
 def _is_pure(value: Any) -> bool:
     return getattr(value, "__module__", None) in _PURE_MODULES and getattr(value, "__name__", "") not in _IMPURE_NAMES
 
 
-def call_super(tx: Evaluator) -> VariableTracker:
-    """``super()`` without arguments: attribute reads start after the defining class in the MRO."""
-    from jitmagic.tracer.variables.super import SuperTracker
-
-    cell = tx.cells.get("__class__")
-    names = tx.frame.code.co_varnames
-    if cell is None or cell.content is None or not names:
+def call_super(tx: Evaluator, *args: VariableTracker) -> VariableTracker:
+    """``super()``: attribute reads start after the defining class in the MRO of the first argument."""
+    if len(args) == 2:
+        owner, receiver = args
+    else:
+        cell = tx.cells.get("__class__")
+        names = tx.frame.code.co_varnames
+        if args or cell is None or cell.content is None or not names:
+            raise Unsupported("call", "super()")
+        owner, receiver = tx.realize(cell.content), tx.load_name(names[0])
+    if not isinstance(owner, ClassTracker) or not isinstance(receiver, ObjectTracker | ClassTracker):
         raise Unsupported("call", "super()")
-    owner = tx.realize(cell.content)
-    receiver = tx.load_name(names[0])
-    if not isinstance(owner, ClassTracker):
-        raise Unsupported("call", "super()")
+    cls = receiver.cls if isinstance(receiver, ObjectTracker) else receiver.value
+    if owner.value not in cls.__mro__:
+        raise python_error(TypeError, "super(type, obj): obj must be an instance or subtype of type")
     return SuperTracker(owner.value, receiver)
 
 
@@ -85,6 +103,7 @@ BUILTINS: dict[Any, Handler] = {
     **iteration_calls.ROWS,
     **operator_calls.ROWS,
     **output_calls.ROWS,
+    super: call_super,
     **EXCEPTION_CALLS,
     **DESCRIPTOR_CALLS,
     **contexts.CALLS,

@@ -176,10 +176,6 @@ def evaluate_arguments(tx: Evaluator, node: ast.Call) -> tuple[list[VariableTrac
 
 
 def _call(tx: Evaluator, node: ast.Call) -> VariableTracker:
-    from jitmagic.tracer.builtin_calls import call_super
-
-    if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
-        return call_super(tx)
     function = tx.eval(node.func)
     args, kwargs = evaluate_arguments(tx, node)
     return function.call(tx, args, kwargs)

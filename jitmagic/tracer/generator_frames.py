@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.contexts import enter_context, leave_context
-from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.generators import GeneratorTracker
 from jitmagic.tracer.patterns import choose_case
 from jitmagic.tracer.signals import Raised, Returned
@@ -82,7 +81,9 @@ def _received(generator: GeneratorTracker) -> VariableTracker:
     return received
 
 
-def _delegate(generator: GeneratorTracker, source: VariableTracker) -> Generator[VariableTracker, None, VariableTracker]:
+def _delegate(
+    generator: GeneratorTracker, source: VariableTracker
+) -> Generator[VariableTracker, None, VariableTracker]:
     tx = generator.frame
     inner = source.iterate(tx)
     if not isinstance(inner, GeneratorTracker):
@@ -92,19 +93,19 @@ def _delegate(generator: GeneratorTracker, source: VariableTracker) -> Generator
             if not (isinstance(sent, Constant) and sent.value is None):
                 raise Unsupported("generator", "send() to an iterator that is no generator")
         return Constant(None)
-    sent = Constant(None)
+    answer: VariableTracker | Raised = Constant(None)
     while True:
         try:
-            item = inner.send(tx, sent)
+            item = inner.send(tx, answer)
         except Raised as raised:
-            if isinstance(sent, Raised) and issubclass(raised_value(sent).cls, GeneratorExit):
+            if isinstance(answer, Raised) and issubclass(raised_value(answer).cls, GeneratorExit):
                 raise Unsupported("generator", "close() through yield from") from None
             raise raised from None
         if item is None:
             result, inner.result = inner.result, Constant(None)
             return result
         yield item
-        sent, generator.received = generator.received, Constant(None)
+        answer, generator.received = generator.received, Constant(None)
 
 
 # -- simple statements

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
-from jitmagic.tracer.signals import Raised, Returned
+from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.exceptions import ExceptionTracker, raised_value
@@ -188,7 +188,8 @@ class GeneratorMethod(VariableTracker):
     def call(
         self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
     ) -> VariableTracker:
-        return _METHODS[self.name](tx, self.generator, *args, **kwargs)
+        made: VariableTracker = _METHODS[self.name](tx, self.generator, *args, **kwargs)
+        return made
 
 
 def _send(tx: Evaluator, generator: GeneratorTracker, value: VariableTracker) -> VariableTracker:

@@ -8,8 +8,8 @@ from typing import Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.evaluator import Evaluator
-from jitmagic.tracer.operators import compare
 from jitmagic.tracer.identity import same_object
+from jitmagic.tracer.operators import compare
 from jitmagic.tracer.signals import Raised, Returned
 from jitmagic.tracer.statements import run_block
 from jitmagic.tracer.variables.array import ArrayTracker
@@ -17,7 +17,7 @@ from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.callables import ClassTracker
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.mappings import DictTracker
-from jitmagic.tracer.variables.objects import ObjectTracker
+from jitmagic.tracer.variables.objects import ObjectTracker, find_in_class
 from jitmagic.tracer.variables.sequences import ListTracker, RangeTracker, TupleTracker
 
 __all__ = ["ROWS", "choose_case"]
@@ -125,7 +125,7 @@ def _class(tx: Evaluator, pattern: ast.MatchClass, subject: VariableTracker, bou
     cls = tx.eval(pattern.cls)
     if not isinstance(cls, ClassTracker):
         raise python_error(TypeError, "called match pattern must be a class")
-    if type(cls.value).__instancecheck__ is not type.__instancecheck__:
+    if find_in_class(type(cls.value), "__instancecheck__") is not type.__dict__["__instancecheck__"]:
         raise Unsupported("statement", f"a pattern of {cls.describe()}")
     if not issubclass(subject.python_type(), cls.value):
         return False

@@ -1,4 +1,4 @@
-"""What ``object``'s own methods mean when a class's method calls them: ``object.__setattr__(self, ...)`` and its kin."""
+"""What ``object``'s own methods mean when a method calls them: ``object.__setattr__(self, ...)`` and its kin."""
 
 from __future__ import annotations
 
@@ -81,8 +81,5 @@ ROWS: dict[Any, Handler] = {
     object.__getattribute__: _getattribute,
     object.__eq__: _eq,
     object.__ne__: _ne,
-    object.__lt__: _unordered,
-    object.__le__: _unordered,
-    object.__gt__: _unordered,
-    object.__ge__: _unordered,
+    **{object.__dict__[name]: _unordered for name in ("__lt__", "__le__", "__gt__", "__ge__")},
 }

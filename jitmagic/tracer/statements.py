@@ -15,7 +15,7 @@ from jitmagic.tracer.expressions import OPERATORS, make_function
 from jitmagic.tracer.loops import capture_loop
 from jitmagic.tracer.operators import in_place
 from jitmagic.tracer.resume import BreakHere
-from jitmagic.tracer.signals import NotConstant, Raised, Returned
+from jitmagic.tracer.signals import NotConstant, Returned
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.sequences import ListTracker, RangeTracker

@@ -102,13 +102,11 @@ def _try_body(tx: Evaluator, node: ast.Try) -> Flow:
         handler = _matching_handler(tx, node.handlers, raised)
         if handler is None:
             raise
-        return run_handler(tx, handler, raised, lambda: run_block(tx, handler.body))
+        return run_handler(tx, handler, raised)
     return flow if flow is not None else run_block(tx, node.orelse)
 
 
-def _matching_handler(
-    tx: Evaluator, handlers: Sequence[ast.ExceptHandler], raised: Raised
-) -> ast.ExceptHandler | None:
+def _matching_handler(tx: Evaluator, handlers: Sequence[ast.ExceptHandler], raised: Raised) -> ast.ExceptHandler | None:
     for handler in handlers:
         if handler.type is None or matches(tx, handler.type, raised):
             return handler
@@ -125,14 +123,14 @@ def matches(tx: Evaluator, type_node: ast.expr, raised: Raised) -> bool:
     return issubclass(raised_value(raised).cls, tuple(classes))
 
 
-def run_handler(tx: Evaluator, handler: ast.ExceptHandler, raised: Raised, body: Callable[[], Any]) -> Any:
+def run_handler(tx: Evaluator, handler: ast.ExceptHandler, raised: Raised) -> Flow:
     """Run the body of a handler with the exception bound to its name; the name is unbound afterwards."""
     name = handler.name
     if name is not None:
         tx.store_name(name, raised_value(raised))
     try:
         with handling(tx, raised):
-            return body()
+            return run_block(tx, handler.body)
     finally:
         if name is not None:
             tx.forget_name(name)

@@ -18,6 +18,7 @@ __all__ = [
     "ClosureSource",
     "ConstantSource",
     "DictSource",
+    "EntrySource",
     "GlobalSource",
     "ItemSource",
     "LocalSource",
@@ -138,6 +139,12 @@ class _Step(Source):
     def base(self) -> Source:
         return self.origin
 
+    @property
+    def category(self) -> str:
+        """What is read from an object that the entry holds may change, as a global may."""
+        category = self.origin.category
+        return "global" if category == "constant" else category
+
 
 @dataclass(frozen=True, slots=True)
 class AttributeSource(_Step):
@@ -165,6 +172,15 @@ class DictSource(_Step):
 
     def code(self, base: str) -> str:
         return f"{base}.__dict__[{self.name!r}]"
+
+
+@dataclass(frozen=True, slots=True)
+class EntrySource(DictSource):
+    """An entry of a class's dict whose identity is guarded by whoever looked it up."""
+
+    @property
+    def category(self) -> str:
+        return self.origin.category
 
 
 @dataclass(frozen=True, slots=True)

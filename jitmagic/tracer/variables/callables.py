@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from types import FunctionType, ModuleType
+from types import FunctionType, MethodDescriptorType, ModuleType, WrapperDescriptorType
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.ops import lookup
 from jitmagic.ops.extern import extern
 from jitmagic.ops.python_numbers import NUMBER_FUNCTIONS
-from jitmagic.tracer.guards import DictSource, Source
+from jitmagic.tracer.effects import AttributeEffect
+from jitmagic.tracer.guards import ConstantSource, DictSource, Source
+from jitmagic.tracer.guards.kinds import own_class_attribute_guard
 from jitmagic.tracer.signals import NotConstant
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, run
+from jitmagic.tracer.variables.construction import bare_instance, construct
+from jitmagic.tracer.variables.descriptors import is_data
 from jitmagic.tracer.variables.functions import BoundMethod, FunctionTracker
+from jitmagic.tracer.variables.iterators import SequenceIterator
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt, number_call
 from jitmagic.tracer.variables.objects import MISSING, ObjectTracker, find_in_class
 
@@ -25,6 +30,10 @@ if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
 
 __all__ = ["CallableTracker", "ClassTracker", "ModuleTracker", "NumpyFunction"]
+
+
+DIRECT = (FunctionType, WrapperDescriptorType, MethodDescriptorType)  # read from a class they are themselves
+OF_OBJECT = ("__init__", "__setattr__", "__delattr__", "__getattribute__", "__eq__", "__ne__", "__new__", "__hash__")
 
 
 class CallableTracker(VariableTracker):
@@ -131,24 +140,55 @@ class ClassTracker(CallableTracker):
             return tx.output.builder.constant_object(tx, cls.__members__[name])
         if name in ("__name__", "__qualname__", "__module__", "__doc__"):
             return Constant(getattr(cls, name))
+        entry = self._entry(tx, name)
+        builder = tx.output.builder
+        if isinstance(entry, VariableTracker):
+            return entry
+        if isinstance(entry, staticmethod):
+            return builder.constant_object(tx, entry.__func__)
+        if isinstance(entry, classmethod):
+            return BoundMethod(builder.constant_object(tx, entry.__func__), self)
+        if isinstance(entry, int | float) and self.source is not None and name in cls.__dict__:
+            return builder.wrap(tx, entry, DictSource(self.source, name))
+        if isinstance(entry, DIRECT) or not hasattr(type(entry), "__get__"):
+            return builder.class_entry(tx, cls, name, entry)
+        if isinstance(find_in_class(type(entry), "__get__"), FunctionType):
+            descriptor = builder.class_entry(tx, cls, name, entry)
+            getter = builder.constant_object(tx, type(entry).__get__)
+            return getter.call(tx, [descriptor, Constant(None), self], {})
+        raise Unsupported("attribute", f"{self.describe()}.{name}")
+
+    def _entry(self, tx: Evaluator, name: str) -> Any:
+        """What the MRO holds under ``name``, guarded; a tracker if this trace has set it."""
+        cls: type = self.value
+        pending = tx.output.builder.pending_in_class(cls, name)
+        if pending is not None:
+            return pending
         entry = find_in_class(cls, name)
-        if entry is MISSING or hasattr(type(cls), name):
+        if entry is MISSING or (hasattr(type(cls), name) and name not in OF_OBJECT):
             if not hasattr(cls, name):
                 text = f"type object {cls.__name__!r} has no attribute {name!r}"
                 raise python_error(AttributeError, text)
             raise Unsupported("attribute", f"{self.describe()}.{name}")
         if self.source is not None:
-            from jitmagic.tracer.guards.kinds import own_class_attribute_guard
-
             tx.output.guards.add(own_class_attribute_guard(self.source, cls, name))
-        builder = tx.output.builder
-        if isinstance(entry, staticmethod):
-            return builder.constant_object(tx, entry.__func__)
-        if isinstance(entry, classmethod):
-            return BoundMethod(builder.constant_object(tx, entry.__func__), self)
-        if isinstance(entry, FunctionType) or not hasattr(type(entry), "__get__"):
-            return builder.class_entry(tx, cls, name, entry)
-        raise Unsupported("attribute", f"{self.describe()}.{name}")
+        return entry
+
+    def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
+        """``cls.name = value`` for plain data; methods and descriptors change what instances do."""
+        cls: type = self.value
+        plain = type(cls) is type and not name.startswith("__") and cls.__module__ != "builtins"
+        value = tx.realize(value)
+        if not plain or is_data(find_in_class(cls, name)) or hasattr(value.python_type(), "__get__"):
+            raise Unsupported("store", f"{self.describe()}.{name} = ...")
+        tx.output.builder.class_writes[cls, name] = value
+        tx.output.add_effect(AttributeEffect(self, name, value, span=tx.span))
+
+    def constant(self) -> Any:
+        """Classes compare by identity, unless their metaclass has other ideas."""
+        if find_in_class(type(self.value), "__eq__") is not object.__eq__:
+            raise NotConstant
+        return self.value
 
     def call(
         self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
@@ -160,25 +200,39 @@ class ClassTracker(CallableTracker):
         found = lookup(self.value)
         if found is not None:
             return tx.call_form(*found, args, kwargs)
-        return self._construct(tx, args, kwargs)
+        return construct(tx, self.value, args, kwargs)
 
-    def _construct(
-        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
-    ) -> VariableTracker:
-        cls: type = self.value
-        plain = type(cls) is type and find_in_class(cls, "__new__") is object.__new__
-        if not plain or cls.__module__ == "builtins" or hasattr(cls, "__del__"):
-            raise Unsupported("call", f"{cls.__name__}()")
-        instance = ObjectTracker(cls, None, None)
-        init = find_in_class(cls, "__init__")
-        if init is object.__init__:
-            if args or kwargs:
-                raise python_error(TypeError, f"{cls.__name__}() takes no arguments")
-            return instance
-        if not isinstance(init, FunctionType):
-            raise Unsupported("call", f"{cls.__name__}()")
-        tx.output.builder.class_entry(tx, cls, "__init__", init).call(tx, [instance, *args], kwargs)
-        return instance
+    def bare_instance(self, tx: Evaluator) -> VariableTracker:
+        """``object.__new__(cls)``."""
+        return bare_instance(self.value)
+
+    def iterate(self, tx: Evaluator) -> VariableTracker:
+        if not issubclass(self.value, enum.Enum):
+            return super().iterate(tx)
+        return SequenceIterator(self._members(tx))
+
+    def length(self, tx: Evaluator) -> VariableTracker:
+        return Constant(len(self._members(tx))) if issubclass(self.value, enum.Enum) else super().length(tx)
+
+    def item(self, tx: Evaluator, key: VariableTracker) -> VariableTracker:
+        if not issubclass(self.value, enum.Enum):
+            return super().item(tx, key)
+        members: Any = self.value.__members__
+        if key.constant() not in members:
+            raise python_error(KeyError, key.constant())
+        return tx.output.builder.constant_object(tx, members[key.constant()])
+
+    def contains(self, tx: Evaluator, value: VariableTracker) -> VariableTracker:
+        if isinstance(value, ObjectTracker) and issubclass(self.value, enum.Enum):
+            return Constant(issubclass(value.cls, self.value))
+        return super().contains(tx, value)
+
+    def _members(self, tx: Evaluator) -> list[VariableTracker]:
+        if type(self.value) is not enum.EnumType:
+            raise Unsupported("iterate", self.describe())
+        cls: Any = self.value
+        found: list[Any] = list(enum.EnumType.__iter__(cls))
+        return [tx.output.builder.constant_object(tx, member) for member in found]
 
 
 def call_on_numbers(

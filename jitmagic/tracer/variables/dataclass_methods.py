@@ -25,9 +25,7 @@ def is_generated(cls: Any, name: str) -> bool:
     entry = cls.__dict__.get(name)
     plain = getattr(entry, "__wrapped__", entry)  # __repr__ is wrapped against recursion
     return (
-        dataclasses.is_dataclass(cls)
-        and isinstance(plain, FunctionType)
-        and plain.__code__.co_filename == "<string>"
+        dataclasses.is_dataclass(cls) and isinstance(plain, FunctionType) and plain.__code__.co_filename == "<string>"
     )
 
 
@@ -37,7 +35,7 @@ def refuse_frozen(cls: type, name: str, verb: str) -> bool:
     owner = next(base for base in cls.__mro__ if what in base.__dict__)
     if not is_generated(owner, what):
         return False
-    fields = {f.name for f in dataclasses.fields(owner)}  # type: ignore[arg-type]
+    fields = {f.name for f in dataclasses.fields(owner)}
     if cls is owner or name in fields:
         raise python_error(dataclasses.FrozenInstanceError, f"cannot {verb} field {name!r}")
     raise Unsupported("store", f"{name} of a {cls.__name__}")

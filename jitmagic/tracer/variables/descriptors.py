@@ -1,4 +1,4 @@
-"""What class entries do when they are read or written through an instance: properties, slots, methods, own descriptors."""
+"""What class entries do when read or written through an instance: properties, slots, methods, own descriptors."""
 
 from __future__ import annotations
 
@@ -52,9 +52,7 @@ def _read_own(tx: Evaluator, owner: ObjectTracker, name: str, entry: Any) -> Var
     """A descriptor of the user: its ``__get__`` is traced."""
     builder = tx.output.builder
     descriptor = builder.class_entry(tx, owner.cls, name, entry)
-    return _special(tx, descriptor, "__get__").call(
-        tx, [descriptor, owner, builder.constant_object(tx, owner.cls)], {}
-    )
+    return _special(tx, descriptor, "__get__").call(tx, [descriptor, owner, builder.constant_object(tx, owner.cls)], {})
 
 
 def _special(tx: Evaluator, descriptor: VariableTracker, name: str) -> VariableTracker:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
@@ -69,7 +69,7 @@ class ExceptionTracker(ObjectTracker):
     def _builtin_attribute(self, name: str) -> VariableTracker:
         """``StopIteration.value``, ``NameError.name`` and the like."""
         if not hasattr(_builtin_base(self.cls), name):
-            raise self._absent(name)
+            raise self.absent(name)
         if name == "value" and issubclass(self.cls, StopIteration):
             return self.arguments[0] if self.arguments else Constant(None)
         if self.known is not None and is_literal(getattr(self.known, name)):
@@ -173,10 +173,19 @@ def make_exception(tx: Evaluator, value: VariableTracker) -> ExceptionTracker:
 
 
 EXCEPTION_SLOTS = {"__init__": set_arguments, "__str__": text_of, "__repr__": repr_of}
+
+
+def _builtin_exceptions(cls: type[BaseException]) -> Iterator[type[BaseException]]:
+    if cls.__module__ == "builtins":
+        yield cls
+        for sub in cls.__subclasses__():
+            yield from _builtin_exceptions(sub)
+
+
 EXCEPTION_CALLS: dict[Any, Any] = {
-    getattr(cls, name): call
-    for cls in (BaseException, Exception, *Exception.__subclasses__(), *LookupError.__subclasses__())
-    if cls.__module__ == "builtins" and not issubclass(cls, SPECIAL)
+    cls.__dict__[name]: call
+    for cls in _builtin_exceptions(BaseException)
+    if not issubclass(cls, SPECIAL)
     for name, call in EXCEPTION_SLOTS.items()
-    if name in BaseException.__dict__ and getattr(cls, name) == getattr(BaseException, name)
+    if name in cls.__dict__
 }

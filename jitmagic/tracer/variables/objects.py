@@ -61,11 +61,18 @@ class ObjectTracker(VariableTracker):
         return True
 
     # -- the class
-    def class_attribute(self, tx: Evaluator, name: str) -> VariableTracker | None:
-        """The class's entry for ``name``, unbound and guarded; None if no class of the MRO has one."""
+    def guarded_entry(self, tx: Evaluator, name: str) -> Any:
+        """What the class's MRO holds under ``name``, or MISSING; the entry of the next call must be the same."""
         found = find_in_class(self.cls, name)
         if self.source is not None:
             tx.output.guards.add(class_attribute_guard(self.source, self.cls, name, found))
+        else:
+            tx.output.builder.guard_held_class(self.cls, name)
+        return found
+
+    def class_attribute(self, tx: Evaluator, name: str) -> VariableTracker | None:
+        """The class's entry for ``name``, unbound and guarded; None if no class of the MRO has one."""
+        found = self.guarded_entry(tx, name)
         if found is MISSING:
             return None
         return tx.output.builder.class_entry(tx, self.cls, name, found)
@@ -85,9 +92,7 @@ class ObjectTracker(VariableTracker):
                 raise
             return fallback.call(tx, [self, Constant(name)], {})
 
-    def _by_own_rule(
-        self, tx: Evaluator, name: str, args: Sequence[VariableTracker], detail: str
-    ) -> VariableTracker:
+    def _by_own_rule(self, tx: Evaluator, name: str, args: Sequence[VariableTracker], detail: str) -> VariableTracker:
         method = self.class_attribute(tx, name)
         if not isinstance(method, FunctionTracker):
             raise Unsupported("attribute", detail)
@@ -97,14 +102,15 @@ class ObjectTracker(VariableTracker):
         """``object.__getattribute__(self, name)``."""
         if name == "__dict__" and self.cls.__dictoffset__:
             return AttributesTracker(self)
-        entry = find_in_class(self.cls, name)
-        if self.source is not None:
-            tx.output.guards.add(class_attribute_guard(self.source, self.cls, name, entry))
+        entry = self.guarded_entry(tx, name)
         if is_data(entry):
             return read_entry(tx, self, name, entry)
         own = self.own(tx, name)
         if own is not None:
             return own
+        pending = tx.output.builder.pending_in_class(self.cls, name)
+        if pending is not None:
+            return tx.realize(pending)
         if entry is MISSING:
             raise self.absent(name)
         return read_entry(tx, self, name, entry)
@@ -170,13 +176,10 @@ class ObjectTracker(VariableTracker):
             tx.output.add_effect(AttributeEffect(self, name, None, span=tx.span))
 
     def _entry_for_writing(self, tx: Evaluator, name: str) -> Any:
-        entry = find_in_class(self.cls, name)
+        entry = self.guarded_entry(tx, name)
         if not self.cls.__dictoffset__ and not is_data(entry):
             raise Unsupported("store", f"{self.describe()}.{name} = ...")
-        if self.source is not None:
-            rule = find_in_class(self.cls, "__setattr__")
-            tx.output.guards.add(class_attribute_guard(self.source, self.cls, "__setattr__", rule))
-            tx.output.guards.add(class_attribute_guard(self.source, self.cls, name, entry))
+        self.guarded_entry(tx, "__setattr__")
         return entry
 
     # -- other operations go through the class's methods

@@ -281,6 +281,10 @@ _WRITING: dict[str, Callable[..., VariableTracker]] = {
 }
 
 
+def is_named_tuple_class(cls: type) -> bool:
+    return issubclass(cls, tuple) and hasattr(cls, "_fields") and hasattr(cls, "_field_defaults")
+
+
 class SliceTracker(VariableTracker):
     """A slice with known, symbolic or unknown bounds."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from types import FunctionType
+from types import FunctionType, WrapperDescriptorType
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.guards.kinds import super_attribute_guard
 from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.callables import ClassTracker
+from jitmagic.tracer.variables.descriptors import read_entry
 from jitmagic.tracer.variables.functions import BoundMethod
 from jitmagic.tracer.variables.objects import MISSING, ObjectTracker
 
@@ -25,39 +27,35 @@ class SuperTracker(VariableTracker):
         self.receiver = receiver
 
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
-        if not isinstance(self.receiver, ObjectTracker):
+        receiver = self.receiver
+        if isinstance(receiver, ClassTracker):
+            return self._of_class(tx, receiver, name)
+        if not isinstance(receiver, ObjectTracker):
             raise Unsupported("attribute", f"super().{name}")
-        cls = self.receiver.cls
-        entry, base = _after(cls, self.owner, name)
-        if self.receiver.source is not None:
-            tx.output.guards.add(super_attribute_guard(self.receiver.source, self.owner, name, entry))
+        entry, base = _after(receiver.cls, self.owner, name)
+        if receiver.source is not None:
+            tx.output.guards.add(super_attribute_guard(receiver.source, self.owner, name, entry))
         if entry is MISSING:
             raise python_error(AttributeError, f"'super' object has no attribute {name!r}")
         builder = tx.output.builder
-        if isinstance(entry, FunctionType):
-            return BoundMethod(builder.class_entry(tx, base, name, entry), self.receiver)
+        if isinstance(entry, FunctionType | WrapperDescriptorType):
+            return BoundMethod(builder.class_entry(tx, base, name, entry), receiver)
+        return read_entry(tx, receiver, name, entry)
+
+    def _of_class(self, tx: Evaluator, receiver: ClassTracker, name: str) -> VariableTracker:
+        """In a class method, or with a class as the second argument."""
+        entry, base = _after(receiver.value, self.owner, name)
+        builder = tx.output.builder
+        mro = receiver.value.__mro__
+        for each in mro[mro.index(self.owner) + 1 : mro.index(base) + 1]:
+            builder.guard_held_class(each, name)
         if isinstance(entry, classmethod):
-            return BoundMethod(builder.constant_object(tx, entry.__func__), builder.constant_object(tx, cls))
+            return BoundMethod(builder.constant_object(tx, entry.__func__), receiver)
         if isinstance(entry, staticmethod):
             return builder.constant_object(tx, entry.__func__)
-        if isinstance(entry, property) and isinstance(entry.fget, FunctionType):
-            return builder.constant_object(tx, entry.fget).call(tx, [self.receiver], {})
-        if entry is object.__init__:
-            return _Nothing()
-        if hasattr(type(entry), "__get__"):
-            raise Unsupported("attribute", f"super().{name}")
-        return builder.class_entry(tx, base, name, entry)
-
-
-class _Nothing(VariableTracker):
-    """``object.__init__`` bound to an instance: takes nothing, does nothing."""
-
-    def call(self, tx: Evaluator, args: Any, kwargs: Any) -> VariableTracker:
-        from jitmagic.tracer.variables.constant import Constant
-
-        if args or kwargs:
-            raise Unsupported("call", "object.__init__() with arguments")
-        return Constant(None)
+        if entry is object.__new__ or isinstance(entry, FunctionType):
+            return builder.class_entry(tx, base, name, entry)
+        raise Unsupported("attribute", f"super().{name}")
 
 
 def _after(cls: type, owner: type, name: str) -> tuple[Any, type]:

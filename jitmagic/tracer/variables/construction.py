@@ -1,0 +1,118 @@
+"""Takes a class and arguments, gives what the call gives: an instance, an exception, a named tuple, an enum member."""
+
+from __future__ import annotations
+
+import abc
+import enum
+from collections.abc import Callable, Sequence
+from types import FunctionType, SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from jitmagic.errors import Unsupported
+from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.descriptors import find_in_class
+from jitmagic.tracer.variables.exceptions import construct_exception, is_exception_class
+from jitmagic.tracer.variables.objects import ObjectTracker
+from jitmagic.tracer.variables.sequences import NamedTupleTracker, is_named_tuple_class
+
+if TYPE_CHECKING:
+    from jitmagic.tracer.evaluator import Evaluator
+
+__all__ = ["bare_instance", "construct"]
+
+Args = Sequence[VariableTracker]
+Named = dict[str, VariableTracker]
+
+
+def construct(tx: Evaluator, cls: type, args: Args, kwargs: Named) -> VariableTracker:
+    """``cls(*args, **kwargs)``."""
+    for applies, make in _FAMILIES:
+        if applies(cls):
+            return make(tx, cls, args, kwargs)
+    if type(cls).__call__ is not type.__call__ or getattr(cls, "__abstractmethods__", None):
+        raise Unsupported("call", f"{cls.__name__}()")
+    new = find_in_class(cls, "__new__")
+    for name in ("__new__", "__init__"):
+        tx.output.builder.guard_held_class(cls, name)
+    if new is object.__new__:
+        made: VariableTracker = bare_instance(cls)
+    elif isinstance(new, staticmethod) and isinstance(new.__func__, FunctionType):
+        builder = tx.output.builder
+        made = tx.realize(
+            builder.constant_object(tx, new.__func__).call(tx, [builder.constant_object(tx, cls), *args], kwargs)
+        )
+        if not issubclass(made.python_type(), cls):
+            return made
+    else:
+        raise Unsupported("call", f"{cls.__name__}()")
+    _initialise(tx, cls, made, args, kwargs, has_own_new=new is not object.__new__)
+    return made
+
+
+def bare_instance(cls: type) -> ObjectTracker:
+    """``object.__new__(cls)``."""
+    if cls.__module__ == "builtins" or hasattr(cls, "__del__") or type(cls) not in (type, abc.ABCMeta):
+        raise Unsupported("call", f"{cls.__name__}()")
+    return ObjectTracker(cls, None, None)
+
+
+def _initialise(
+    tx: Evaluator, cls: type, made: VariableTracker, args: Args, kwargs: Named, *, has_own_new: bool
+) -> None:
+    init = find_in_class(cls, "__init__")
+    if init is object.__init__:
+        if (args or kwargs) and not has_own_new:
+            raise python_error(TypeError, f"{cls.__name__}() takes no arguments")
+        return
+    if not isinstance(init, FunctionType):
+        raise Unsupported("call", f"{cls.__name__}()")
+    result = tx.output.builder.class_entry(tx, cls, "__init__", init).call(tx, [made, *args], kwargs)
+    if not (result.is_constant and result.constant() is None):
+        raise python_error(TypeError, f"__init__() should return None, not {result.python_type().__name__!r}")
+
+
+def _named_tuple(tx: Evaluator, cls: Any, args: Args, kwargs: Named) -> VariableTracker:
+    fields: tuple[str, ...] = cls._fields
+    values = dict(zip(fields, args, strict=False))
+    wrong = len(args) > len(fields) or any(k in values or k not in fields for k in kwargs)
+    values.update(kwargs)
+    for name, default in cls._field_defaults.items():
+        if name not in values:
+            values[name] = tx.output.builder.constant_object(tx, default)
+    if wrong or len(values) < len(fields):
+        raise Unsupported("call", f"{cls.__name__}() with these arguments")
+    return NamedTupleTracker(cls, [values[name] for name in fields])
+
+
+def _is_plain_named_tuple(cls: Any) -> bool:
+    return is_named_tuple_class(cls) and cls.__init__ is object.__init__
+
+
+def _enum(tx: Evaluator, cls: Any, args: Args, kwargs: Named) -> VariableTracker:
+    """A member by its value."""
+    if len(args) == 1 and not kwargs and args[0].is_constant:
+        found = next((m for m in cls.__members__.values() if m is args[0].constant() or _is_value(m, args[0])), None)
+        if found is not None:
+            return tx.output.builder.constant_object(tx, found)
+    raise Unsupported("call", f"{cls.__name__}()")
+
+
+def _is_value(member: Any, value: VariableTracker) -> bool:
+    known = value.constant()
+    return type(member._value_) is type(known) and bool(member._value_ == known)
+
+
+def _namespace(tx: Evaluator, cls: type, args: Args, kwargs: Named) -> VariableTracker:
+    if args:
+        raise Unsupported("call", "SimpleNamespace() with positional arguments")
+    made = ObjectTracker(cls, None, None)
+    made.pending.update(kwargs)
+    return made
+
+
+_FAMILIES: tuple[tuple[Callable[[type], bool], Callable[[Evaluator, Any, Args, Named], VariableTracker]], ...] = (
+    (is_exception_class, construct_exception),
+    (_is_plain_named_tuple, _named_tuple),
+    (lambda cls: issubclass(cls, enum.Enum), _enum),
+    (lambda cls: cls is SimpleNamespace, _namespace),
+)
