@@ -12,7 +12,7 @@ from jitmagic.ops import lookup
 from jitmagic.ops.extern import extern
 from jitmagic.ops.python_numbers import NUMBER_FUNCTIONS
 from jitmagic.tracer.effects import AttributeEffect
-from jitmagic.tracer.guards import ConstantSource, DictSource, Source
+from jitmagic.tracer.guards import DictSource, Source
 from jitmagic.tracer.guards.kinds import own_class_attribute_guard
 from jitmagic.tracer.signals import NotConstant
 from jitmagic.tracer.variables.array import ArrayTracker
