@@ -78,6 +78,7 @@ class Builder:
 
     def __init__(self, output: OutputGraph) -> None:
         self.output = output
+        self.by_source: dict[Source, tuple[Any, VariableTracker]] = {}  # one tracker per source (B03)
         self.closures: dict[int, Cell] = {}
         self.class_writes: dict[tuple[type, str], VariableTracker] = {}
         self.stand_ins: dict[int, tuple[Any, VariableTracker]] = {}
@@ -94,6 +95,14 @@ class Builder:
             return known[1]
         if source is None:
             return self.constant_object(tx, value)
+        known = self.by_source.get(source)
+        if known is not None and known[0] is value:
+            return known[1]
+        tracker = self._made(value, source)
+        self.by_source[source] = (value, tracker)
+        return tracker
+
+    def _made(self, value: Any, source: Source) -> VariableTracker:
         make = _BY_TYPE.get(type(value))
         if make is not None:
             return make(self, value, source)

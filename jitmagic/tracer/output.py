@@ -79,15 +79,12 @@ class OutputGraph:
     symbol_inputs: dict[Source, SymInt] = field(default_factory=dict)
     number_inputs: dict[Source, Node] = field(default_factory=dict)
     scalar_inputs: dict[Source, VariableTracker] = field(default_factory=dict)
-    generators: list[Any] = field(default_factory=list)
+generators: list[Any] = field(default_factory=list)
     ignored: frozenset[str] = frozenset()
-    builder: Builder = field(init=False)
+    builder: Builder = field(init=False)  # set by whoever makes the output: it wraps values for it
 
     def __post_init__(self) -> None:
-        from jitmagic.tracer.builder import Builder
-
         self.env.on_specialise = self._on_specialise
-        self.builder = Builder(self)
 
     # -- constants
     def constant_source(self, value: Any, label: str = "") -> ConstantSource:

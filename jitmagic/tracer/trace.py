@@ -15,6 +15,7 @@ from jitmagic.errors import FullGraphError, Span, Unsupported
 from jitmagic.events import EffectRecord
 from jitmagic.graph.verifier import verify
 from jitmagic.tracer.breaks import CATALOGUE, describe
+from jitmagic.tracer.builder import Builder
 from jitmagic.tracer.capture import Break, Capture, FrameState, Options
 from jitmagic.tracer.emit import Emitter
 from jitmagic.tracer.evaluator import Evaluator
@@ -36,7 +37,7 @@ def capture(function: FunctionType, arguments: dict[str, Any], options: Options,
     """Trace ``function(**arguments)``. Raises UserError only for what the user asked for and cannot have."""
     policy = Policy()
     for _ in range(ATTEMPTS):
-        output = OutputGraph(options, state, policy)
+        output = _new_output(options, state, policy)
         try:
             return _attempt(function, arguments, output)
         except Restart:
@@ -50,7 +51,13 @@ def capture(function: FunctionType, arguments: dict[str, Any], options: Options,
             return _plain(output, "raises", type(raised.error).__name__)
         except PlainRun as stop:
             return _plain(output, stop.code, stop.detail)
-    return _plain(OutputGraph(options, state, policy), "too-many-breaks", str(ATTEMPTS))
+    return _plain(_new_output(options, state, policy), "too-many-breaks", str(ATTEMPTS))
+
+
+def _new_output(options: Options, state: FrameState, policy: Policy) -> OutputGraph:
+    output = OutputGraph(options, state, policy)
+    output.builder = Builder(output)
+    return output
 
 
 def _attempt(function: FunctionType, arguments: dict[str, Any], output: OutputGraph) -> Capture:
