@@ -1,6 +1,6 @@
 """Takes what a plain statement calls after a graph break, gives its compiled form: a loop body, or a callee.
 
-``__jm_block(f)`` stands in the generated pieces of a split function (see ``tracer.outline`` and ``tracer.split``).
+``_jm_block(f)`` stands in the generated pieces of a split function (see ``tracer.outline`` and ``tracer.split``).
 """
 
 from __future__ import annotations

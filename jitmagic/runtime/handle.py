@@ -91,6 +91,11 @@ class Handle:
             found += [(entry, piece.line) for entry in piece.entries]
         return found
 
+    def split(self) -> str:
+        """How the function was split at its graph breaks, as Python; empty without a break."""
+        texts = (entry.capture.split for entry, _ in self.all_entries())
+        return "\n\n\n".join(dict.fromkeys(text for text in texts if text))
+
     def compared(self, *args: Any, **kwargs: Any) -> Comparison:
         """What ``check`` shows, as a record."""
         written = changed_outside(self.frame, self.frame.entries)

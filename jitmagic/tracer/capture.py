@@ -81,6 +81,7 @@ class Capture:
     inputs from their sources, runs the graph, replays the side effects in order, and returns the result, or a
     ``Tail`` if there was a break. ``constants`` are the objects behind ``K0``, ``K1``, ...
     ``continues`` is true if there was a break: the program may return a ``Tail``.
+    ``split`` then shows the plain statement and the rest of the function as Python.
     ``plain_reason`` is set if this call is to run as plain Python (then ``graph`` is not run).
     """
 
@@ -93,5 +94,6 @@ class Capture:
     effects: list[EffectRecord] = field(default_factory=list)
     frozen: list[str] = field(default_factory=list)
     continues: bool = False
+    split: str = ""
     plain_reason: str = ""
     plain_hint: str = ""

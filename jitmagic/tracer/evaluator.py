@@ -35,7 +35,7 @@ from jitmagic.tracer.variables.lazy import Lazy
 __all__ = ["TEMPORARY", "Evaluator"]
 
 LARGE = 4096  # elements from which on a compiled loop body outweighs the cost of its guards
-TEMPORARY = "__jm_"  # names that rewritten statements use
+TEMPORARY = "_jm"  # names that rewritten statements use
 
 
 class Evaluator:

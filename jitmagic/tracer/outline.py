@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,9 +23,8 @@ from jitmagic.tracer.names import deleted_in, names_in
 
 __all__ = ["BLOCK", "BODY", "outline"]
 
-BLOCK = "__jm_block"
-BODY = "__jm_body_"  # what the inner functions are called until they get the name of the user's function
-_serial = itertools.count(1)
+BLOCK = "_jm_block"
+BODY = "_jm_body_"  # what the inner functions are called until they get the name of the user's function
 _OWN_SCOPE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _LOOPS = (ast.For, ast.While)
 
@@ -34,12 +32,13 @@ _LOOPS = (ast.For, ast.While)
 def outline(statement: ast.stmt, local_names: frozenset[str]) -> list[ast.stmt] | None:
     """The statements to run instead of ``statement``, or None if its body has to stay where it is.
 
-    They use ``__jm_block``, which takes the inner function and gives its compiled form.
+    They use ``_jm_block``, which takes the inner function and gives its compiled form.
     """
     if not isinstance(statement, ast.For | ast.While | ast.With | ast.Try) or not _may_move(statement.body):
         return None
     in_loop = isinstance(statement, _LOOPS)
-    name, flow = f"{BODY}{next(_serial)}", f"__jm_flow_{next(_serial)}"
+    place = f"{statement.lineno}_{statement.col_offset}"
+    name, flow = f"{BODY}{place}", f"_jm_flow_{place}"
     body = [_leave(copy.deepcopy(s), 0) for s in statement.body]
     assigned = sorted(_assigned(statement.body) & local_names)
     head: list[ast.stmt] = [ast.Nonlocal(assigned)] if assigned else []
@@ -49,12 +48,12 @@ def outline(statement: ast.stmt, local_names: frozenset[str]) -> list[ast.stmt] 
     never = [ast.parse(f"if 0: {each} = None").body[0] for each in assigned]
     made = copy.copy(statement)
     made.body = _call_body(name, flow, in_loop=in_loop)
-    place = statement.body[0]
+    first = statement.body[0]
     for node in (bind, *never, *made.body, *head):
         for each in ast.walk(node):
             if "lineno" in each._attributes:
-                ast.copy_location(each, place)
-    ast.fix_missing_locations(ast.copy_location(inner, place))
+                ast.copy_location(each, first)
+    ast.fix_missing_locations(ast.copy_location(inner, first))
     return [*never, inner, bind, made]
 
 

@@ -25,7 +25,7 @@ from jitmagic.tracer.signals import Signal
 __all__ = ["BreakHere", "Continuation", "continue_after"]
 
 Definition = TypeVar("Definition", ast.FunctionDef, ast.ClassDef)
-NEXT, LOCALS = "__jm_next", "__jm_locals"
+NEXT, LOCALS = "_jm_next", "_jm_locals"
 
 
 class BreakHere(Signal):
@@ -40,7 +40,7 @@ class BreakHere(Signal):
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """How to go on: call ``code`` with the live names by keyword, the cells in order, and ``next`` as ``__jm_next``."""
+    """How to go on: call ``code`` with the live names by keyword, the cells in order, and ``next`` as ``_jm_next``."""
 
     code: CodeType
     live: tuple[str, ...]
@@ -109,7 +109,17 @@ def continue_after(
     moved = outline(stop.statement, frame.local_names) if stop.cause.outline else None
     statements = [*(moved or [stop.statement]), ast.copy_location(tail, stop.statement)]
     code = compile_piece(frame, statements, (*live, NEXT, LOCALS, BLOCK), cells)
-    return Continuation(code, live, cells, follow, ast.unparse(stop.statement))
+    return Continuation(code, live, cells, follow, _shown(frame, stop, live, names))
+
+
+def _shown(frame: Frame, stop: BreakHere, live: Sequence[str], names: Sequence[str]) -> str:
+    """The two functions as Python, for people: the plain statement, and the rest that is compiled on its own."""
+    name = frame.code.co_name if frame.code.co_name.isidentifier() else "function"
+    rest = f"rest_of_{name}_from_line_{_line_of(stop.rest, frame)}"
+    follow = f"return {rest}({', '.join(names)})" if stop.rest else "return None"
+    plain = _function(f"plain_line_{stop.statement.lineno}", live, [stop.statement, *ast.parse(follow).body])
+    pieces = [plain, _function(rest, names, stop.rest)] if stop.rest else [plain]
+    return "\n\n".join(ast.unparse(ast.fix_missing_locations(piece)) for piece in pieces)
 
 
 def _in_order(frame: Frame, names: Any) -> list[str]:
@@ -133,9 +143,9 @@ def compile_piece(
         head.append(ast.Nonlocal(nonlocals))
     local = frame.local_names - set(free) - set(parameters) - declared - assigned
     head += [_never_assigned(n) for n in sorted(local & names_in(statements))]
-    name = frame.code.co_name if frame.code.co_name.isidentifier() else "__jm_piece"
+    name = frame.code.co_name if frame.code.co_name.isidentifier() else "_jm_piece"
     inner = _function(name, parameters, [*head, *statements])
-    outer = _function("__jm_cells", free, [inner])
+    outer = _function("_jm_cells", free, [inner])
     body: list[ast.stmt] = [outer]
     for owner in _owners(frame.code.co_qualname):
         body = [_class(owner, body)]

@@ -5,10 +5,10 @@ of the statement goes on compiled::
 
     z = g(a + b) + h(x * 2)[0]          # h cannot be looked into
 
-    __jm_0 = g(a + b)
-    __jm_1 = x * 2
-    __jm_2 = h(__jm_1)                  # plain Python
-    z = __jm_0 + __jm_2[0]
+    _jm_0 = g(a + b)
+    _jm_1 = x * 2
+    _jm_2 = h(_jm_1)                  # plain Python
+    z = _jm_0 + _jm_2[0]
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from jitmagic.tracer.outline import BLOCK
 __all__ = ["PIECE", "split"]
 
 PIECE = "jm_piece"  # attribute that tells a rewritten statement from the one it came from
-_serial = itertools.count(1)
 _SPLITTABLE = (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return, ast.If, ast.AugAssign)
 _LAZY = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.IfExp, ast.BoolOp, ast.JoinedStr)
 
@@ -73,10 +72,13 @@ def _path(root: ast.AST, target: ast.AST) -> list[ast.AST] | None:
 
 
 class _Splitter:
+    """Names and marks follow from the place alone, so that every entry of a frame is split into the same pieces."""
+
     def __init__(self, statement: ast.stmt, cause: Unsupported) -> None:
         self.statement = statement
         self.cause = cause
         self.pieces: list[ast.stmt] = []
+        self.place = f"{getattr(statement, PIECE, '')}_{statement.lineno}_{statement.col_offset}"
 
     def split(self, path: list[ast.AST]) -> list[ast.stmt] | None:
         """Hoist what comes before each node of the path, then the node at its end; put the rest together."""
@@ -95,11 +97,15 @@ class _Splitter:
             return None
         result = self.assign(alone, failing, breaks=True)
         replaced[id(failing)] = result
-        self.pieces.append(_mark(_replace(self.statement, replaced)))
+        self.pieces.append(self.marked(_replace(self.statement, replaced)))
         return self.pieces
 
     def _is_whole(self, failing: ast.expr) -> bool:
         return isinstance(self.statement, ast.Assign | ast.Expr | ast.AnnAssign) and self.statement.value is failing
+
+    def marked(self, node: Any) -> Any:
+        setattr(node, PIECE, f"{self.place}_{len(self.pieces)}")
+        return node
 
     def _hoist(self, node: ast.expr) -> ast.expr:
         """A name for the value of an expression that is evaluated before; names and constants stand for themselves."""
@@ -112,13 +118,13 @@ class _Splitter:
         return self.assign(node, node)
 
     def assign(self, value: ast.expr, place: ast.expr, *, breaks: bool = False) -> ast.expr:
-        name = f"__jm_{next(_serial)}"
+        name = f"_jm{self.place}_{len(self.pieces)}"
         made = ast.Assign([ast.Name(name, ast.Store())], value)
         ast.copy_location(made, place)
         ast.fix_missing_locations(made)
         if breaks:
             made.jm_break = self.cause  # type: ignore[attr-defined] # a mark of ours on a syntax node
-        self.pieces.append(_mark(made))
+        self.pieces.append(self.marked(made))
         return ast.copy_location(ast.Name(name, ast.Load()), place)
 
 
@@ -134,11 +140,6 @@ def _is_module_path(node: ast.expr) -> bool:
     while isinstance(node, ast.Attribute):
         node = node.value
     return isinstance(node, ast.Name)
-
-
-def _mark(node: Any) -> Any:
-    setattr(node, PIECE, next(_serial))
-    return node
 
 
 def _before(parent: ast.AST, child: ast.AST) -> list[ast.expr]:
@@ -196,9 +197,9 @@ def _replace(node: Any, by: dict[int, ast.expr]) -> Any:
 def _split_test(statement: ast.If, cause: Unsupported) -> list[ast.stmt]:
     """``if test: ...`` whose outcome only the data decide: the test stays in the graph, its outcome is a break::
 
-    __jm_0 = test
-    __jm_1 = True if __jm_0 else False      # plain Python
-    if __jm_1: ...
+    _jm_0 = test
+    _jm_1 = True if _jm_0 else False      # plain Python
+    if _jm_1: ...
     """
     splitter = _Splitter(statement, cause)
     value = splitter.assign(statement.test, statement.test)
@@ -206,4 +207,4 @@ def _split_test(statement: ast.If, cause: Unsupported) -> list[ast.stmt]:
     decided = splitter.assign(ast.copy_location(outcome, statement.test), statement.test, breaks=True)
     branch = copy.copy(statement)
     branch.test = decided
-    return [*splitter.pieces, _mark(branch)]
+    return [*splitter.pieces, splitter.marked(branch)]

@@ -147,6 +147,7 @@ def _finish_break(tx: Evaluator, frame: Frame, function: FunctionType, stop: Bre
     result = _capture(tx, emit, effects)
     result.breaks.append(_break(frame, stop))
     result.continues = True
+    result.split = go_on.text
     return result
 
 

@@ -274,8 +274,8 @@ def _plain_function(
 ) -> FunctionType:
     """The loop as a function of the region's operands that returns the tuple of its results."""
     texts = [*outside.arrays, *outside.scalars]
-    names = {text: text if text.isidentifier() else f"__jm_p{i}" for i, text in enumerate(texts)}
-    functions = {text: f"__jm_f{i}" for i, text in enumerate(outside.functions)}
+    names = {text: text if text.isidentifier() else f"_jm_p{i}" for i, text in enumerate(texts)}
+    functions = {text: f"_jm_f{i}" for i, text in enumerate(outside.functions)}
     loop = _Rename({**functions, **names}).visit(copy.deepcopy(node))
     give = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in results], ast.Load()))
     parameters = [*(names[t] for t in texts), *carried, *functions.values()]

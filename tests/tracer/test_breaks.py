@@ -1,0 +1,221 @@
+"""Graph breaks: the statement that stops the capture runs plainly, everything around it stays compiled."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitmagic as jm
+
+BIG = np.random.default_rng(0).random(5000)
+
+
+def opaque(x: Any) -> Any:
+    """A call that cannot be looked into."""
+    return eval("x + 1")
+
+
+def in_an_expression(x):
+    y = np.sin(x) + opaque(x * 2)[0] * 3
+    return y + 1
+
+
+def in_a_loop(x):
+    out = []
+    for i in range(3):
+        x = x + i
+        if i == 2:
+            break
+        out.append(opaque(x))
+    return out, x
+
+
+def in_a_while_on_data(x):
+    n = 0
+    while (x * x).sum() > 1e-3:
+        x = x * 0.5
+        n += 1
+        if n > 50:
+            return "many"
+    return x, n
+
+
+def in_try_and_finally(x):
+    try:
+        y = opaque(x)
+        z = y[10]
+    except IndexError as error:
+        z = str(error)
+    finally:
+        x = x + 1
+    return z, x
+
+
+def with_a_shared_variable(x):
+    def h(v):
+        return v + c
+
+    c = opaque(x)
+    d = h(x)
+    c = 5.0
+    return h(d)
+
+
+def in_a_return(x):
+    y = x * 2
+    return opaque(y) + y
+
+
+def in_a_test(x):
+    if opaque(x)[0] > 0:
+        return x + 1
+    x = x - 1
+    return x
+
+
+def on_the_data(x):
+    a = x * 2
+    b = a + 1 if a.sum() > 0 else a - 1
+    return b * 3
+
+
+def unbound_after(x):
+    b = opaque(x)
+    a = x + 1
+    del a
+    try:
+        return a  # noqa: F821 - unbound on purpose
+    except UnboundLocalError as error:
+        return b, str(error)
+
+
+def large_body_in_a_loop(x):
+    for i in range(4):
+        x = x * 1.5 + i
+        opaque(x)
+        if i == 2:
+            continue
+        x = x - 1
+    else:
+        x = x + 100
+    return x
+
+
+def early_return_from_a_loop(x):
+    for i in range(10):
+        x = x * 2
+        opaque(x)
+        if i == 3:
+            return x, i
+    return None
+
+
+class Counter:
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def tick(self, x):
+        self.calls += 1
+        y = opaque(x) * 2
+        self.calls += 1
+        return y + self.calls
+
+
+def with_keyword_defaults(x, *rest, scale=2.0, **named):
+    y = x * scale
+    y = opaque(y)
+    return y + sum(rest) + named.get("shift", 0)
+
+
+def without_a_break(x):
+    return x * 2 + 1
+
+
+ARANGE = np.arange(3.0)
+PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...], int]] = [
+    (in_an_expression, (ARANGE,), 1),
+    (in_a_loop, (ARANGE,), 1),
+    (in_a_while_on_data, (ARANGE,), 1),
+    (in_try_and_finally, (ARANGE,), 1),
+    (with_a_shared_variable, (ARANGE,), 1),
+    (in_a_return, (ARANGE,), 1),
+    (in_a_test, (ARANGE,), 2),
+    (in_a_test, (ARANGE - 7,), 2),
+    (on_the_data, (ARANGE,), 1),
+    (on_the_data, (-ARANGE,), 1),
+    (unbound_after, (ARANGE,), 2),
+    (large_body_in_a_loop, (BIG,), 1),
+    (early_return_from_a_loop, (BIG,), 1),
+    (with_keyword_defaults, (ARANGE, 1.0, 2.0), 1),
+]
+
+
+def same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray):
+        return type(a) is type(b) and a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    if isinstance(a, tuple | list):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+    return type(a) is type(b) and bool(a == b)
+
+
+@pytest.mark.parametrize(("program", "arguments", "breaks"), PROGRAMS, ids=lambda p: getattr(p, "__name__", None))
+@pytest.mark.parametrize("backend", ["eager", "numba"])
+def test_a_broken_function_gives_the_plain_answer(program: Any, arguments: Any, breaks: int, backend: str) -> None:
+    compiled = jm.compile(program, backend=backend)
+    for _ in range(3):
+        assert same(compiled(*copy.deepcopy(arguments)), program(*copy.deepcopy(arguments)))
+
+
+@pytest.mark.parametrize(("program", "arguments", "breaks"), PROGRAMS, ids=lambda p: getattr(p, "__name__", None))
+def test_the_number_of_breaks_is_as_stated(program: Any, arguments: Any, breaks: int) -> None:
+    assert jm.explain(program)(*copy.deepcopy(arguments)).break_count == breaks
+
+
+def test_effects_before_and_after_a_break_happen_once() -> None:
+    compiled, plain = Counter(), Counter()
+    tick = jm.compile(Counter.tick, backend="eager")
+    for k in range(3):
+        x = ARANGE + k
+        assert same(tick(compiled, x), plain.tick(x))
+        assert compiled.calls == plain.calls
+
+
+def test_the_error_of_a_plain_statement_points_at_the_users_line() -> None:
+    def fails(x):
+        y = x + 1
+        opaque(y)
+        z = eval("1/0")
+        return z + y
+
+    compiled = jm.compile(fails, backend="eager")
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError) as caught:
+            compiled(ARANGE)
+        lines = [entry.lineno + 1 for entry in caught.traceback if entry.name == "fails"]
+        assert lines == [fails.__code__.co_firstlineno + 3]
+
+
+def test_fullgraph_names_the_line_and_the_remedy() -> None:
+    compiled = jm.compile(in_a_return, fullgraph=True, backend="eager")
+    with pytest.raises(jm.errors.FullGraphError, match=r"eval.*Try:"):
+        compiled(ARANGE)
+
+
+def test_the_split_function_can_be_shown_as_python() -> None:
+    compiled = jm.compile(in_an_expression, backend="eager")
+    compiled(ARANGE)
+    text = compiled.jit.split()
+    assert "opaque" in text.partition("\n\n")[0]
+    assert "return y + 1" in text.partition("\n\n")[2]
+    ast.parse(text)
+
+
+def test_a_function_without_a_break_is_not_split() -> None:
+    compiled = jm.compile(without_a_break, backend="eager")
+    compiled(ARANGE)
+    assert compiled.jit.split() == ""
