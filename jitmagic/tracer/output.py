@@ -79,7 +79,7 @@ class OutputGraph:
     symbol_inputs: dict[Source, SymInt] = field(default_factory=dict)
     number_inputs: dict[Source, Node] = field(default_factory=dict)
     scalar_inputs: dict[Source, VariableTracker] = field(default_factory=dict)
-generators: list[Any] = field(default_factory=list)
+    generators: list[Any] = field(default_factory=list)
     ignored: frozenset[str] = frozenset()
     builder: Builder = field(init=False)  # set by whoever makes the output: it wraps values for it
 

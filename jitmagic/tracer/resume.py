@@ -143,7 +143,7 @@ def compile_piece(
         head.append(ast.Nonlocal(nonlocals))
     local = frame.local_names - set(free) - set(parameters) - declared - assigned
     head += [_never_assigned(n) for n in sorted(local & names_in(statements))]
-    name = frame.code.co_name if frame.code.co_name.isidentifier() else "_jm_piece"
+    name = "_jm_piece"  # not the function's own name, which its body may use
     inner = _function(name, parameters, [*head, *statements])
     outer = _function("_jm_cells", free, [inner])
     body: list[ast.stmt] = [outer]

@@ -126,6 +126,11 @@ class Counter:
         return y + self.calls
 
 
+def recursive(x, n):
+    y = opaque(x)
+    return y if n == 0 else recursive(x * 1.0, n - 1) + 1
+
+
 def with_keyword_defaults(x, *rest, scale=2.0, **named):
     y = x * scale
     y = opaque(y)
@@ -148,9 +153,11 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...], int]] = [
     (in_a_test, (ARANGE - 7,), 2),
     (on_the_data, (ARANGE,), 1),
     (on_the_data, (-ARANGE,), 1),
-    (unbound_after, (ARANGE,), 2),
+    (unbound_after, (ARANGE,), 1),
     (large_body_in_a_loop, (BIG,), 1),
     (early_return_from_a_loop, (BIG,), 1),
+    (recursive, (ARANGE, 3), 2),
+    (recursive, (ARANGE, 100), 2),
     (with_keyword_defaults, (ARANGE, 1.0, 2.0), 1),
 ]
 
