@@ -6,8 +6,9 @@ assignment: every statement but ``Store`` and ``Fold`` makes the value named by 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -27,6 +28,7 @@ __all__ = [
     "Strided",
     "Value",
     "arguments_of",
+    "fenced",
 ]
 
 DType: TypeAlias = np.dtype[Any]
@@ -194,6 +196,24 @@ def arguments_of(statement: Statement) -> tuple[Value, ...]:
     if isinstance(statement, Apply | Strided):
         return statement.arguments
     return (statement.source,) if isinstance(statement, Cast) else ()
+
+
+def fenced(body: Sequence[Statement]) -> dict[Value, tuple[Value, ...]]:
+    """For each choice (``b if a else c``) the arguments whose arithmetic must not know of it.
+
+    A compiler that sees arithmetic and choice together computes only what is chosen (AVX-512 has masked division),
+    and the floating-point flags of the rest are lost, which NumPy reports.
+    """
+    raising = {s.out for s in body if _may_raise(s)}
+    choices = [s for s in body if isinstance(s, Apply) and " if " in s.expression]
+    found = {s.out: tuple(v for v in s.arguments if v in raising) for s in choices}
+    return {out: arguments for out, arguments in found.items() if arguments}
+
+
+def _may_raise(statement: Statement) -> TypeGuard[Apply | Cast]:
+    if isinstance(statement, Cast):
+        return statement.source.dtype.kind == statement.out.dtype.kind == "f"
+    return isinstance(statement, Apply) and statement.out.dtype.kind == "f"
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -55,7 +56,9 @@ def schedule(graph: Graph, smallest: int = 2) -> Schedule:
     groups, recipes, folds = fuse(graph)
     result = Schedule(graph)
     needed = _needed_in_memory(graph, groups)
-    made = {node for group in groups if len(group.nodes) >= smallest for node in group.nodes if node in recipes}
+    made = {
+        node for group in groups if is_worth_it(group, recipes, smallest) for node in group.nodes if node in recipes
+    }
     dense = {node: _trusted_dense(node, node in made) for node in graph.nodes if is_array(node)}
     for group in groups:
         name = f"k{sum(1 for _ in result.launches)}"
@@ -67,6 +70,21 @@ def schedule(graph: Graph, smallest: int = 2) -> Schedule:
                 result.steps.append(Launch(built, tuple(nodes)))
                 result.marks |= dict.fromkeys(nodes, name)
     return _without_unread_views(result)
+
+
+def is_worth_it(group: Group, recipes: dict[Node, Recipe], smallest: int) -> bool:
+    """A kernel of one NumPy call gains only what threads gain."""
+    if len(group.nodes) >= smallest:
+        return True
+    found = recipes.get(group.nodes[0])
+    meta = group.nodes[0].meta
+    if found is None or not isinstance(meta, ArrayMeta):
+        return False
+    return math.prod(meta.hint_shape) >= ALONE[found.kind]
+
+
+# Elements from which on one call alone is worth a kernel: one addition is bound by memory, a function is not
+ALONE = {"apply": 500_000, "cast": 500_000, "strided": 20_000}
 
 
 def _kernels(
@@ -81,7 +99,7 @@ def _kernels(
     """The kernel of a group, or its parts if the folds do not fit; None stands for calls of NumPy."""
     plain = [n for n in group.nodes if n not in folds]
     wanted = [n for n in group.nodes if n in needed]
-    if group.space is None or len(group.nodes) < smallest:
+    if group.space is None or not is_worth_it(group, recipes, smallest):
         yield None, group.nodes
         return
     if group.reduced is not None:

@@ -27,6 +27,7 @@ from jitmagic.backends.loops.ir import (
     Strided,
     Value,
     arguments_of,
+    fenced,
 )
 from jitmagic.backends.loops.nest import Nest, accesses, make_nest
 from jitmagic.backends.native.abi import Operand as Words
@@ -68,10 +69,12 @@ class Emitter:
     words: dict[str, Words] = field(default_factory=dict)
     names: dict[Access, str] = field(default_factory=dict)
     depths: dict[Value, int] = field(default_factory=dict)
+    fences: dict[Any, tuple[Value, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         pairs = zip(self.kernel.operands, parse_form(self.kernel.form), strict=True)
         self.words = {operand.name: words for operand, words in pairs}
+        self.fences = fenced(self.kernel.body)
         self.names = {access: f"x{k}" for k, access in enumerate(accesses(self.kernel))}
 
     # ------------------------------------------------------------ prologue
@@ -207,7 +210,7 @@ class Emitter:
         """The number of loops around a statement. A strided call always belongs to the innermost."""
         if isinstance(statement, Load):
             depth = self.nest.depth(statement.access)
-        elif isinstance(statement, Strided | Store | Fold):
+        elif isinstance(statement, Strided | Store | Fold) or self.is_fenced(statement):
             depth = len(self.nest.levels)
         else:
             depth = max((self.depths[v] for v in arguments_of(statement)), default=0)
@@ -215,10 +218,15 @@ class Emitter:
             self.depths[statement.out] = depth
         return depth
 
+    def is_fenced(self, statement: Statement) -> bool:
+        """A choice, or arithmetic that it must not see: both belong to the stages of the innermost loop."""
+        out = getattr(statement, "out", None)
+        return out in self.fences or any(out in arguments for arguments in self.fences.values())
+
     def inner(self, depth: int) -> None:
         """The innermost loop; twice where strides are known only at run time."""
         text = self.text
-        if any(isinstance(s, Strided) for s in self.kernel.body):
+        if self.fences or any(isinstance(s, Strided) for s in self.kernel.body):
             emit_tiles(self, depth)
             return
         unknown = [a for a in self.names if not self.stride(a, depth).lstrip("-").isdigit()]

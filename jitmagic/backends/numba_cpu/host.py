@@ -22,7 +22,8 @@ from jitmagic.backends.loops.ir import Apply, Fold, Kernel, Strided
 from jitmagic.backends.loops.nest import make_nest
 from jitmagic.backends.loops.operands import dense_axes
 from jitmagic.backends.loops.recipes import ALL_FLAGS
-from jitmagic.backends.loops.schedule import Call, Launch, Schedule
+from jitmagic.backends.loops.schedule import Call, Launch, Schedule, Step
+from jitmagic.backends.loops.updates import is_plain_update, updates_in_place
 from jitmagic.backends.native.compile import Kernel as Native
 from jitmagic.backends.native.compile import compile_kernel
 from jitmagic.backends.native.inner_loop import inner_loop
@@ -31,6 +32,7 @@ from jitmagic.backends.numba_cpu.conditions import listened, quiet
 from jitmagic.backends.numba_cpu.folds import combine_source
 from jitmagic.graph import ArrayMeta, Node, SymInt
 from jitmagic.graph.polynomial import Polynomial, Symbol
+from jitmagic.ops.functional import copy_layout
 
 __all__ = ["Host", "write_host"]
 
@@ -55,6 +57,7 @@ class Writer:
     scope: dict[str, Any] = field(default_factory=dict)
     names: dict[Node, str] = field(default_factory=dict)
     bound: dict[int, str] = field(default_factory=dict)
+    in_place: set[Node] = field(default_factory=set)
 
     # ------------------------------------------------------------ names and values
 
@@ -87,6 +90,8 @@ class Writer:
             return f"[{', '.join(map(self.text, value))}]"
         if type(value) is dict:
             return "{" + ", ".join(f"{k!r}: {self.text(v)}" for k, v in value.items()) + "}"
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return f"{self.constant(type(value), 'f')}({', '.join(map(self.text, value))})"
         if value is None or value is Ellipsis or type(value) in (bool, int, str):
             return repr(value)
         return self.constant(value, "c")
@@ -104,9 +109,11 @@ class Writer:
         for node in graph.inputs:
             self.bind_sizes(node)
         dies = last_reads(self.plan)
+        self.in_place = updates_in_place(self.plan)
         for k, step in enumerate(self.plan.steps):
             (self.call if isinstance(step, Call) else self.launch)(step)  # type: ignore[arg-type]  # matched by kind
-            dead = [self.names[n] for n in dies.get(k, ()) if n in self.names]
+            kept = self.names[step.node] if isinstance(step, Call) else None
+            dead = [self.names[n] for n in dies.get(k, ()) if self.names.get(n, kept) != kept or n is step_node(step)]
             if dead:
                 self.lines.append(f"    del {', '.join(dead)}")
         self.lines.append(f"    return [{', '.join(self.names[n] for n in graph.outputs)}]")
@@ -121,9 +128,25 @@ class Writer:
 
     def call(self, step: Call) -> None:
         node = step.node
+        if is_plain_update(node):
+            self.update(node)
+            return
         name = self.names[node] = f"t{len(self.names)}"
         self.lines.append(f"    {name} = {self.call_text(node)}")
         self.bind_sizes(node)
+
+    def update(self, node: Node) -> None:
+        """Write into the base where it is free, else into a copy that is laid out like it."""
+        base, value, path = node.args
+        source = self.names[base]
+        assert isinstance(base.meta, ArrayMeta)
+        name = self.names[node] = source if node in self.in_place else f"t{len(self.names)}"
+        if node not in self.in_place:
+            # a dense array's own copy is what copy_layout makes of it
+            copied = f"{source}.copy('K')" if dense_axes(base.meta) is not None else f"copy_layout({source})"
+            self.lines.append(f"    {name} = {copied}")
+        part = name + "".join(f"[{self.text(step.args[0])}]" for step in path)
+        self.lines.append(f"    {part}[...] = {self.text(value)}")
 
     def call_text(self, node: Node) -> str:
         if node.kind == "item":
@@ -225,6 +248,10 @@ class Writer:
         return f"{self.size(levels[0])}, {self.size(units)}"
 
 
+def step_node(step: Step) -> Node | None:
+    return step.node if isinstance(step, Call) else None
+
+
 # Units of work of one element: about the time of an addition
 COSTS: dict[type, int] = {Apply: 1, Strided: 12, Fold: 1}
 PART = 1 << 14  # elements of a part of a sum, at least half of it
@@ -277,6 +304,7 @@ def write_host(plan: Schedule, natives: dict[str, Native]) -> Host:
         "Bail": Bail,
         "listened": listened,
         "parts": parts,
+        "copy_layout": copy_layout,
         "kept": list(natives.values()),
     }
     source = writer.write()

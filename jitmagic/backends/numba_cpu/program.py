@@ -26,6 +26,16 @@ class KernelRecord:
     native: Kernel = field(repr=False)
     nodes: tuple[Node, ...] = ()
 
+    @property
+    def elapsed_ns(self) -> int:
+        """From text to machine code."""
+        return self.native.elapsed_ns
+
+    @property
+    def cached(self) -> bool:
+        """No compiler ran for it in this process."""
+        return self.native.cached
+
 
 @dataclass(frozen=True, slots=True)
 class Program:

@@ -1,7 +1,8 @@
 """Takes the innermost loop of a kernel that calls NumPy's own inner loops, gives it as text in stages over tiles.
 
 A tile is about a thousand elements. Stage by stage, a plain loop computes what the strided calls need into buffers on
-the stack, which stay in the first-level cache; then the calls run; the next stage reads their results.
+the stack, which stay in the first-level cache; then the calls run; the next stage reads their results. A choice
+between results of arithmetic is a stage of its own too (see ``ir.fenced``).
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class Owner(Protocol):
 
     kernel: Kernel
     text: Text
+    fences: dict[Any, tuple[Value, ...]]
 
     def bounds(self, depth: int) -> str: ...
     def depth(self, statement: Statement) -> int: ...
@@ -64,7 +66,8 @@ class Tiles:
             if owner.depth(statement) != owner.full_depth:
                 continue
             arguments = (statement.value,) if isinstance(statement, Store | Fold) else arguments_of(statement)
-            stage = max((self.born.get(v, 0) for v in arguments), default=0)
+            later = self.owner.fences.get(getattr(statement, "out", None), ())
+            stage = max((self.born.get(v, 0) + (v in later) for v in arguments), default=0)
             if isinstance(statement, Strided):
                 self.calls.setdefault(stage, []).append(statement)
                 self.born[statement.out] = stage + 1

@@ -1,0 +1,70 @@
+"""Functional updates: a copy and a write, or a write in place where nobody reads the old value."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jitmagic.backends.numba_cpu.program import compile_graph
+from jitmagic.graph import Node
+from jitmagic.ops import by_name
+from jitmagic.ops.functional import UPDATE, ViewStep
+from tests.backends.building import Recorder, assert_agrees
+
+GETITEM = by_name("getitem")
+
+
+def update(recorder: Recorder, base: Node, value: Any, *indices: Any) -> Node:
+    assert GETITEM.call is operator.getitem
+    return recorder.call(UPDATE, base, value, tuple(ViewStep(GETITEM, (i,)) for i in indices))
+
+
+@pytest.mark.parametrize("order", ["C", "F", "reversed"])
+def test_an_update_of_an_input_leaves_it_alone(order: str) -> None:
+    x = np.random.default_rng(0).random((6, 5))
+    x = x[::-1] if order == "reversed" else np.asarray(x, order=order)  # type: ignore[call-overload]  # a literal
+    recorder = Recorder()
+    node = recorder.input(x)
+    graph = recorder.finish(update(recorder, node, 3, np.s_[1:], np.s_[:, 2]), node)
+    assert_agrees(compile_graph(graph), graph, [x])
+
+
+def test_a_dead_intermediate_is_written_in_place() -> None:
+    """No copy in the program."""
+    x = np.random.default_rng(1).random(50)
+    recorder = Recorder()
+    node = recorder.input(x)
+    y = recorder.call("multiply", recorder.call("add", node, 1.0), 2.0)
+    first = update(recorder, y, 7.0, np.s_[3:9])
+    graph = recorder.finish(update(recorder, first, recorder.call("getitem", node, np.s_[:4]), np.s_[::-1], np.s_[:4]))
+    program = compile_graph(graph)
+    assert "copy" not in program.source
+    assert_agrees(program, graph, [x])
+
+
+@pytest.mark.parametrize("reader", ["itself", "a view"])
+def test_an_intermediate_that_is_read_later_is_copied(reader: str) -> None:
+    """By itself or through a view that was made before the update."""
+    x = np.random.default_rng(2).random(50)
+    recorder = Recorder()
+    node = recorder.input(x)
+    y = recorder.call("multiply", recorder.call("add", node, 1.0), 2.0)
+    view = recorder.call("getitem", y, np.s_[2:30])
+    changed = update(recorder, y, 7.0, np.s_[3:9])
+    kept = y if reader == "itself" else recorder.call("cumsum", view)
+    graph = recorder.finish(changed, kept)
+    program = compile_graph(graph)
+    assert "copy" in program.source
+    assert_agrees(program, graph, [x])
+
+
+def test_an_update_from_the_base_itself_reads_the_old_value() -> None:
+    """Overlap between the part and its new value."""
+    x = np.random.default_rng(3).random(50)
+    recorder = Recorder()
+    y = recorder.call("multiply", recorder.call("add", recorder.input(x), 1.0), 2.0)
+    graph = recorder.finish(update(recorder, y, recorder.call("getitem", y, np.s_[:-1]), np.s_[1:]))
+    assert_agrees(compile_graph(graph), graph, [x])
