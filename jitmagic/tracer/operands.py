@@ -19,7 +19,7 @@ from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
-from jitmagic.tracer.variables.sequences import ListTracker, RangeTracker, SliceTracker, TupleTracker
+from jitmagic.tracer.variables.sequences import ListTracker, NamedTupleTracker, RangeTracker, SliceTracker, TupleTracker
 
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
@@ -81,7 +81,6 @@ def wrap_inferred(
     tx: Evaluator, node: Node, inferred: Inferred, operands: Sequence[VariableTracker]
 ) -> VariableTracker:
     """The tracker of a call's result, with views, run-time sizes and multiple results."""
-    graph = tx.output.graph
     meta = inferred.meta
     if inferred.view_of is not None:
         node.view_of = node.args[inferred.view_of]
@@ -90,10 +89,33 @@ def wrap_inferred(
         return _same_object(node, target, operands)
     if isinstance(meta, tuple):
         return _wrap_tuple(tx, node, inferred)
+    meta = _with_known_sizes(tx, node, inferred)
     node.meta = meta
-    for _, axis, symbol in inferred.run_time_sizes:
-        graph.bind(symbol, node, axis)
     return Constant(None) if meta is None else wrap_node(tx, node, meta)
+
+
+def _with_known_sizes(tx: Evaluator, node: Node, inferred: Inferred) -> Any:
+    """The description of a result whose sizes only the data tell; one mask selects as many elements each time."""
+    meta = inferred.meta
+    for _, axis, symbol in inferred.run_time_sizes:
+        mask = _mask_of(node)
+        known = None if mask is None else tx.output.selected_by(mask)
+        if known is not None and isinstance(meta, ArrayMeta):
+            meta = meta.with_shape(tuple(known if n is symbol else n for n in meta.shape))
+            continue
+        tx.output.graph.bind(symbol, node, axis)
+        if mask is not None:
+            tx.output.note_selected(mask, symbol)
+    return meta
+
+
+def _mask_of(node: Node) -> Node | None:
+    """The boolean array that alone selects the elements of ``x[mask]``."""
+    if node.op is None or node.op.name != "getitem" or not isinstance(node.args[1], Node):
+        return None
+    mask: Node = node.args[1]
+    is_mask = isinstance(mask.meta, ArrayMeta) and mask.meta.dtype.kind == "b" and not mask.meta.scalar
+    return mask if is_mask else None
 
 
 def _same_object(node: Node, target: Any, operands: Sequence[VariableTracker]) -> VariableTracker:
@@ -122,8 +144,9 @@ def _wrap_tuple(tx: Evaluator, node: Node, inferred: Inferred) -> VariableTracke
             if which == index:
                 tx.output.graph.bind(symbol, entry, axis)
         items.append(wrap_node(tx, entry, meta))
-    as_list = getattr(inferred, "as_list", False)
-    return ListTracker(items) if as_list else TupleTracker(items)
+    if inferred.container is list:
+        return ListTracker(items)
+    return TupleTracker(items) if inferred.container is tuple else NamedTupleTracker(inferred.container, items)
 
 
 def to_python_number(tx: Evaluator, array: ArrayTracker) -> VariableTracker:

@@ -79,6 +79,7 @@ class OutputGraph:
     symbol_inputs: dict[Source, SymInt] = field(default_factory=dict)
     number_inputs: dict[Source, Node] = field(default_factory=dict)
     scalar_inputs: dict[Source, VariableTracker] = field(default_factory=dict)
+    selections: dict[Node, tuple[SymInt, int]] = field(default_factory=dict)
     generators: list[Any] = field(default_factory=list)
     ignored: frozenset[str] = frozenset()
     builder: Builder = field(init=False)  # set by whoever makes the output: it wraps values for it
@@ -146,6 +147,18 @@ class OutputGraph:
         self.state.sizes.update(self.seen_sizes)
         self.state.numbers.update(self.seen_numbers)
 
+    def selected_by(self, mask: Node) -> SymInt | None:
+        """How many elements ``mask`` selects, if it has selected before and was not written since."""
+        known = self.selections.get(mask)
+        if known is None or any(
+            _storage(w) is _storage(mask) for n in self.graph.nodes[known[1] :] for w in n.written()
+        ):
+            return None
+        return known[0]
+
+    def note_selected(self, mask: Node, symbol: SymInt) -> None:
+        self.selections[mask] = (symbol, len(self.graph.nodes))
+
     # -- writes
     def note_write(self, node: Node) -> None:
         """An array is written: the input that it is a view of must be writeable at the next call too."""
@@ -165,3 +178,10 @@ class OutputGraph:
     def freeze(self, text: str, span: Span | None = None) -> None:
         """Note a value that the trace took as fixed, for ``explain``."""
         self.frozen[text if span is None else f"{text} (line {span.line})"] = None
+
+
+def _storage(node: Node) -> Node:
+    """The array whose memory a node shows."""
+    while node.view_of is not None:
+        node = node.view_of
+    return node
