@@ -129,7 +129,7 @@ def graph_parts(drawing: Drawing, style: str = "fold", limit: int = FOLD_LIMIT) 
 
 def kernel_sections(story: Story, setting: Setting) -> list[Part]:
     """The generated program text of each kernel, and how it came to be."""
-    latest = {k.kernel: k for k in story.kernels if k.source}
+    latest = {(k.kernel, k.source): k for k in story.kernels if k.source}  # each piece has a k0
     body: list[Part] = []
     for kernel in list(latest.values())[:_SHOWN_KERNELS]:
         came = "taken from the store" if kernel.cached else "compiled"

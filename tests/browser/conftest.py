@@ -86,12 +86,26 @@ def open_notebook(
 
     At the end of the test its page is closed and its kernel stopped.
     """
+    yield from _opener(lab_server, chromium, request.node.name)
+
+
+@pytest.fixture(scope="module")
+def open_for_module(
+    lab_server: LabServer, chromium: Browser, request: pytest.FixtureRequest
+) -> Iterator[Callable[[Path | list[str]], NotebookPage]]:
+    """The same for a notebook that all tests of a module look at."""
+    yield from _opener(lab_server, chromium, Path(request.node.name).stem)
+
+
+def _opener(
+    lab_server: LabServer, chromium: Browser, name: str
+) -> Iterator[Callable[[Path | list[str]], NotebookPage]]:
     from tests.browser.lab import NotebookPage, write_notebook
 
     pages = []
 
     def open_one(notebook: Path | list[str]) -> NotebookPage:
-        path = lab_server.notebooks / f"{request.node.name}-{len(pages)}.ipynb"
+        path = lab_server.notebooks / f"{name}-{len(pages)}.ipynb"
         if isinstance(notebook, Path):
             shutil.copy(notebook, path)
         else:

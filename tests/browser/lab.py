@@ -47,6 +47,7 @@ KERNEL_STATUS = f"""() => {{
   const ready = panel && panel.context.isReady && panel.sessionContext.isReady;
   return ready ? panel.sessionContext.session?.kernel?.status ?? null : null;
 }}"""
+THEME = "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})"
 NOTEBOOK = f"() => ({PANEL}).content.model.toJSON()"
 TRUSTED = f"() => ({PANEL}).content.model.cells.get(0).trusted"
 RUN_ALL = """() => {
@@ -157,6 +158,12 @@ class NotebookPage:
             for output in outputs
             if output["output_type"] == "error"
         ]
+
+    def set_theme(self, name: str) -> None:
+        """``JupyterLab Dark`` or ``JupyterLab Light``."""
+        self.page.evaluate(THEME, name)
+        light = "true" if name.endswith("Light") else "false"
+        self.page.wait_for_selector(f"body[data-jp-theme-light='{light}']", state="attached")
 
     def screenshot(self, path: Path, locator: Locator | None = None) -> Path:
         """Photograph one element, or all that is in sight."""

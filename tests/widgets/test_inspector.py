@@ -25,9 +25,18 @@ def test_an_entry_is_picked(inspector: GuardInspector) -> None:
 
 def test_last_outcomes_come_from_the_calls_that_were_made(inspector: GuardInspector) -> None:
     """The recompile names the guard; an entry without hits was not asked."""
-    assert "failed at call 3: was ndarray of float32" in words(inspector.tree.value)
+    assert "call 3 came with ndarray of float32" in words(inspector.tree.value)
     inspector.picker.value = 1
     assert "not asked yet" in words(inspector.tree.value)
+
+
+def test_a_failure_before_an_entry_existed_is_not_its_own(inspector: GuardInspector, compiled: Any) -> None:
+    """Entry 2 expects the dtype of entry 0, but it was made after the call that had another one."""
+    compiled(np.arange(7.0))
+    inspector.refresh()
+    inspector.picker.value = 2
+    assert "ndarray of float64" in words(inspector.tree.value)
+    assert "came with" not in words(inspector.tree.value)
 
 
 def test_the_filter_leaves_the_guards_that_match(inspector: GuardInspector) -> None:

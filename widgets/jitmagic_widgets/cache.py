@@ -26,10 +26,11 @@ _HEADS = (
     "NumPy calls",
     "kernel text",
     "compiled in",
-    "compiled",
-    "plain",
+    "a call compiled",
+    "a call plain",
 )
 _NUMBERS = frozenset(_HEADS[2:])
+_MEASURED = 2  # the last columns: times of calls, known only where compiled and plain were compared
 
 
 class CacheBrowser(Panel):
@@ -77,7 +78,9 @@ class CacheBrowser(Panel):
         head = Headline(short_name(handle.record.name), counts)
         if not self._entries:
             return [head, Paragraph(("nothing is compiled: call it once, then press Refresh",))]
-        return [head, Table(_HEADS, tuple(self._row(entry, line) for entry, line in self._entries), _NUMBERS)]
+        rows = [self._row(entry, line) for entry, line in self._entries]
+        wide = len(_HEADS) if any(row[-1] or row[-2] for row in rows) else len(_HEADS) - _MEASURED
+        return [head, Table(_HEADS[:wide], tuple(row[:wide] for row in rows), _NUMBERS)]
 
     def _row(self, entry: Entry, line: int) -> tuple[Inline, ...]:
         lowered, trial = entry.lowered, entry.trial

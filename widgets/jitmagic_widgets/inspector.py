@@ -90,7 +90,7 @@ class GuardInspector(Panel):
         guards = [held.guard for held in entry.guards]
         known = {id(e) for e, _ in self._foresight.failures} if self._foresight else set()
         if self._foresight is None or id(entry) not in known:
-            return [self._recorded(entry, guard) for guard in guards]
+            return [self._recorded(entry, line, guard) for guard in guards]
         failure = self._foresight.failure_of(entry)
         if failure is None:
             return [_HELD] * len(guards)
@@ -98,11 +98,13 @@ class GuardInspector(Panel):
         failed = Outcome(f"would fail: is {failure.now}", "bad")
         return [*[_HELD] * failure.position, failed, *[_NOT_REACHED] * after]
 
-    def _recorded(self, entry: Entry, guard: Guard) -> Outcome:
-        """What is known from the calls that were made."""
-        failed = next((e for e in reversed(self._handle.record.recompiles) if _is_about(e, guard)), None)
+    def _recorded(self, entry: Entry, line: int, guard: Guard) -> Outcome:
+        """What is known from the calls that were made since the entry exists."""
+        record = self._handle.record
+        since = next((e.call for e in reversed(record.compiled) if (e.entry, e.resume) == (entry.index, line)), 0)
+        failed = next((e for e in reversed(record.recompiles) if e.call > since and _is_about(e, guard)), None)
         if failed is not None:
-            return Outcome(f"failed at call {failed.call}: was {failed.now}", "bad")
+            return Outcome(f"call {failed.call} came with {failed.now}", "bad")
         return Outcome("held") if entry.hits[0] else Outcome("not asked yet")
 
     # -- would this call hit?
