@@ -33,6 +33,7 @@ __all__ = [
     "graph_sections",
     "guard_sections",
     "guard_table",
+    "kernel_origin",
     "kernel_sections",
 ]
 
@@ -127,13 +128,18 @@ def graph_parts(drawing: Drawing, style: str = "fold", limit: int = FOLD_LIMIT) 
     return [Picture(partial(to_svg, shown), f"graph with {shown.describe()}"), legend, *note]
 
 
+def kernel_origin(cached: bool, elapsed_ns: int) -> str:
+    """`` compiled in 61 ms``; empty where the backend keeps no time of its own for a kernel."""
+    came = "taken from the store" if cached else "compiled"
+    return f" {came} in {duration(elapsed_ns)}" if elapsed_ns else ""
+
+
 def kernel_sections(story: Story, setting: Setting) -> list[Part]:
     """The generated program text of each kernel, and how it came to be."""
     latest = {(k.kernel, k.source): k for k in story.kernels if k.source}  # each piece has a k0
     body: list[Part] = []
     for kernel in list(latest.values())[:_SHOWN_KERNELS]:
-        came = "taken from the store" if kernel.cached else "compiled"
-        body.append(Paragraph((Mono(kernel.kernel), f" {came} in {duration(kernel.elapsed_ns)}")))
+        body.append(Paragraph((Mono(kernel.kernel), kernel_origin(kernel.cached, kernel.elapsed_ns))))
         body.append(Code(kernel.source))
     rest = len(latest) - _SHOWN_KERNELS
     if rest > 0:

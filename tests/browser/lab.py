@@ -164,6 +164,7 @@ class NotebookPage:
         self.page.evaluate(THEME, name)
         light = "true" if name.endswith("Light") else "false"
         self.page.wait_for_selector(f"body[data-jp-theme-light='{light}']", state="attached")
+        self.page.locator("#jupyterlab-splash").wait_for(state="detached")
 
     def screenshot(self, path: Path, locator: Locator | None = None) -> Path:
         """Photograph one element, or all that is in sight."""

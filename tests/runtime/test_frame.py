@@ -50,7 +50,7 @@ def test_another_dtype_compiles_and_says_what_changed_and_where() -> None:
     assert isinstance(compile_event, CompileEvent)
     assert compile_event.entry == 1
     assert isinstance(recompile, RecompileEvent)
-    assert (recompile.guard, recompile.then, recompile.now) == ("x.dtype", "ndarray of float64", "ndarray of float32")
+    assert (recompile.guard, recompile.then, recompile.now) == ("x.dtype", "float64", "float32")
     assert recompile.caller == Span(__file__, line)
     assert recompile.call == 2
     assert recompile.remedy

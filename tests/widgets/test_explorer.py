@@ -33,7 +33,7 @@ def test_every_container_can_be_read_without_a_kernel(compiled: Any) -> None:
         assert not {"<script", "<style", "<svg"} & set(bundle["text/html"].split(">"))
     text = explorer._repr_mimebundle_()["text/plain"]
     assert "z.dtype" in text
-    assert "ndarray of float64 -> ndarray of float32" in text
+    assert "float64 -> float32" in text
 
 
 def test_refresh_brings_all_panels_up_to_date(compiled: Any) -> None:

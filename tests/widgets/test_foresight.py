@@ -49,8 +49,8 @@ def test_it_names_the_first_guard_that_fails_then_and_now(compiled: Any) -> None
         if failure
     }
     assert told == {
-        0: ("z.dtype", "ndarray of float64", "ndarray of int64"),
-        1: ("z.dtype", "ndarray of float32", "ndarray of int64"),
+        0: ("z.dtype", "float64", "int64"),
+        1: ("z.dtype", "float32", "int64"),
     }
     assert found.verdict == "miss: no entry fits, the call would compile a new one"
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import ipywidgets
 
-from jitmagic.report.folded import entry_name
+from jitmagic.report.folded import entry_name, kernel_origin
 from jitmagic.report.parts import Code, Details, Headline, Inline, Mono, Note, Paragraph, Part, Strong, Table
 from jitmagic.report.view import View
 from jitmagic.report.words import duration, plural, short_name
@@ -120,8 +119,7 @@ def _entry_parts(entry: Entry, line: int) -> list[Part]:
         guards = "; ".join(dict.fromkeys(f"{h.guard.text}: {h.guard.then}" for h in entry.guards))
         parts.append(Details((f"Relies on ({plural(len(entry.guards), 'guard')})",), [Paragraph((Mono(guards),))]))
     for kernel in entry.lowered.kernels:
-        came = "taken from the store" if kernel.cached else "compiled"
-        title: tuple[Any, ...] = (Mono(kernel.name), f" {came} in {duration(kernel.elapsed_ns)}")
+        title = (Mono(kernel.name), kernel_origin(kernel.cached, kernel.elapsed_ns))
         parts.append(Details(title, [Code(kernel.source)]))
     if entry.lowered.host:
         parts.append(Details(("The Python that calls the kernels",), [Code(entry.lowered.host)]))

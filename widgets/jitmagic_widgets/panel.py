@@ -48,7 +48,8 @@ class Panel(Written, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has n
 
 def shown(*parts: Part) -> str:
     """The HTML of these parts; a part that cannot be drawn costs a line, not the panel."""
-    return Parts(lambda: parts).html
+    # Widgets give their text the line height of a button.
+    return f'<div style="line-height:1.4">{Parts(lambda: parts).html}</div>'
 
 
 def offer(selection: Any, labels: Sequence[str], *, newest: bool = False) -> None:
