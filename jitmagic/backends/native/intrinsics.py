@@ -241,6 +241,7 @@ def _define_call(name: str, result: Any, arguments: int) -> None:
 
 _define_call("call_kernel", _I64, 3)  # (address, args, lo, hi) -> status
 _define_call("call_inner_loop", _I32, 5)  # (function, context, data, dims, strides, auxdata) -> int
+_define_call("call_new_array", _I64, 8)  # PyArray_NewFromDescr; its two ints take words, too, in the ABIs we know
 
 
 # ---------------------------------------------------------------- floating-point flags
@@ -309,6 +310,20 @@ _EXTERNALS: dict[str, tuple[Any, ...]] = {
     "PyEval_SaveThread": (types.int64,),
     "PyEval_RestoreThread": (types.void, types.int64),
     "PyType_IsSubtype": (types.int32, types.int64, types.int64),
+    "_PyType_Lookup": (types.int64, types.int64, types.int64),
+    "PyObject_GenericGetDict": (types.int64, types.int64, types.int64),
+    "PyDict_GetItemWithError": (types.int64, types.int64, types.int64),
+    "PyObject_RichCompareBool": (types.int32, types.int64, types.int64, types.int32),
+    "PyContextVar_Get": (types.int32, types.int64, types.int64, types.int64),
+    "PyFunction_GetClosure": (types.int64, types.int64),
+    "PyFunction_GetCode": (types.int64, types.int64),
+    "PyFunction_GetDefaults": (types.int64, types.int64),
+    "PyFunction_GetGlobals": (types.int64, types.int64),
+    "PyFunction_GetKwDefaults": (types.int64, types.int64),
+    "PyErr_ExceptionMatches": (types.int32, types.int64),
+    "PyObject_Vectorcall": (types.int64, types.int64, types.int64, types.int64, types.int64),
+    "PyTuple_New": (types.int64, types.int64),
+    "Py_IncRef": (types.void, types.int64),
     "PyObject_CallNoArgs": (types.int64, types.int64),
     "Py_DecRef": (types.void, types.int64),
     "pthread_mutex_lock": (types.int32, types.int64),

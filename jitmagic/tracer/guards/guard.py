@@ -25,7 +25,8 @@ class Guard:
 
     ``others`` are further sources that the test reads as ``{v1}``, ``{v2}``, ... (aliases, size relations).
     ``then`` is the expected value as text; ``now`` an expression for the present one; ``remedy`` says what
-    keeps it from changing.
+    keeps it from changing. ``form`` is the test as data, for the native entry (``runtime.native.checks`` lists the
+    forms): its name and operands, besides ``constant``; it may be stricter than ``test``. Empty: only Python tests it.
     """
 
     kind: str
@@ -38,6 +39,7 @@ class Guard:
     about: str = ""
     remedy: str = ""
     span: Span | None = field(default=None, compare=False)
+    form: tuple[Any, ...] = field(default=(), compare=False)
 
     @property
     def text(self) -> str:

@@ -56,6 +56,7 @@ def type_guard(source: Source, kind: type, span: Span | None = None) -> Guard:
         about=f"type({source.text})",
         remedy="pass values of one type",
         span=span,
+        form=("type",),
     )
 
 
@@ -71,6 +72,7 @@ def identity_guard(source: Source, value: Any, kind: str = "ID_MATCH", span: Spa
         value,
         remedy=f"{source.text} was replaced by another object; define it once",
         span=span,
+        form=("is",),
     )
 
 
@@ -78,14 +80,19 @@ def constant_guard(source: Source, value: Any, span: Span | None = None) -> Guar
     """CONSTANT_MATCH: exact class first, then value; floats by bits except that any nan matches nan (B21, B22)."""
     kind = type(value)
     if value is None or value is Ellipsis or kind is bool:
-        return Guard("CONSTANT_MATCH", source, "{v} is {k}", repr(value), "{v}", value, remedy=_HOIST, span=span)
+        return Guard(
+            "CONSTANT_MATCH", source, "{v} is {k}", repr(value), "{v}", value, remedy=_HOIST, span=span, form=("is",)
+        )
+    form: tuple[Any, ...] = ()
     if kind in (int, str, bytes):
         test = f"type({{v}}) is {kind.__name__} and {{v}} == {{k}}"
+        form = ("equals",)
     elif kind is float:
         test = f"type({{v}}) is float and {_float_test(value)}"
+        form = ("float",)
     else:
         test = "type({v}) is type({k}) and repr({v}) == repr({k})"
-    return Guard("CONSTANT_MATCH", source, test, _short(value), "{v}", value, remedy=_HOIST, span=span)
+    return Guard("CONSTANT_MATCH", source, test, _short(value), "{v}", value, remedy=_HOIST, span=span, form=form)
 
 
 _HOIST = "pass it as an argument, or keep it at one value"
@@ -130,6 +137,7 @@ def length_guard(source: Source, kind: type, length: int) -> Guard:
         kind,
         about=f"len({source.text})",
         remedy="pass containers of one length, or one array",
+        form=("length", length),
     )
 
 
@@ -145,6 +153,7 @@ def array_guard(source: Source, value: np.ndarray[Any, Any], sizes: tuple[int | 
         value.dtype,
         about=f"{source.text}.dtype",
         remedy=remedy,
+        form=("dtype",),
     )
     return [kind, _sizes_guard(source, sizes), *_order_guards(source, value, remedy)]
 
@@ -160,6 +169,7 @@ def _sizes_guard(source: Source, sizes: tuple[int | None, ...]) -> Guard:
             "{v}.shape",
             about=f"{source.text}.shape",
             remedy=remedy,
+            form=("sizes", sizes),
         )
     tests = [f"{{v}}.ndim == {len(sizes)}"]
     for axis, n in enumerate(sizes):
@@ -173,6 +183,7 @@ def _sizes_guard(source: Source, sizes: tuple[int | None, ...]) -> Guard:
         "{v}.shape",
         about=f"{source.text}.shape",
         remedy=remedy,
+        form=("sizes", sizes),
     )
 
 
@@ -192,13 +203,30 @@ def _order_guards(source: Source, value: np.ndarray[Any, Any], remedy: str) -> l
     about = f"memory order of {source.text}"
     guards = [
         Guard(
-            "ARRAY_MATCH", source, f"{{v}}.flags.num & {mask} == {flags & mask}", then, now, about=about, remedy=remedy
+            "ARRAY_MATCH",
+            source,
+            f"{{v}}.flags.num & {mask} == {flags & mask}",
+            then,
+            now,
+            about=about,
+            remedy=remedy,
+            form=("flags", mask, flags & mask),
         )
     ]
     if not flags & (CONTIGUOUS_C | CONTIGUOUS_F):
         key = _layout(value)
         guards.append(
-            Guard("ARRAY_MATCH", source, "layout({v}) == {k}", f"{key}", "layout({v})", key, about=about, remedy=remedy)
+            Guard(
+                "ARRAY_MATCH",
+                source,
+                "layout({v}) == {k}",
+                f"{key}",
+                "layout({v})",
+                key,
+                about=about,
+                remedy=remedy,
+                form=("strides", value.strides),
+            )
         )
     return guards
 
@@ -213,6 +241,7 @@ def writeable_guard(source: Source) -> Guard:
         "'writeable' if {v}.flags.writeable else 'read-only'",
         about=f"{source.text}.flags.writeable",
         remedy="pass an array that may be written",
+        form=("flags", WRITEABLE, WRITEABLE),
     )
 
 
@@ -226,6 +255,7 @@ def scalar_guard(source: Source, value: np.generic) -> Guard:
         "type({v}).__name__",
         type(value),
         about=f"type({source.text})",
+        form=("type",),
     )
 
 
@@ -239,6 +269,7 @@ def alias_guard(source: Source, other: Source) -> Guard:
         "'the same object' if {v} is {v1} else 'two objects'",
         others=(other,),
         about=f"{source.text} is {other.text}",
+        form=("same",),
     )
 
 
@@ -258,6 +289,7 @@ def no_alias_guard(sources: tuple[Source, ...]) -> Guard:
         "'two of them are the same object'",
         others=sources[1:],
         about=f"{shown} are different objects",
+        form=("distinct",),
     )
 
 
@@ -273,6 +305,7 @@ def errstate_guard(source: Source) -> Guard:
         state,
         about="np.geterr()",
         remedy="call the function under one np.errstate",
+        form=("errstate",),
     )
 
 
@@ -311,6 +344,7 @@ def class_attribute_guard(source: Source, cls: type, name: str, entry: Any) -> G
         found,
         about=f"{cls.__name__}.{name}",
         remedy="define the class once",
+        form=("class entry", name, False),
     )
 
 
@@ -324,6 +358,7 @@ def missing_key_guard(source: Source, name: str) -> Guard:
         f"{{v}}.__dict__[{name!r}]",
         about=f"{source.text}.{name}",
         remedy="set attributes in __init__",
+        form=("absent", name),
     )
 
 
@@ -381,6 +416,7 @@ def own_class_attribute_guard(source: Source, cls: type, name: str) -> Guard:
         found,
         about=f"{source.text}.{name}",
         remedy="define the class once",
+        form=("class entry", name, True),
     )
 
 
@@ -394,7 +430,17 @@ def function_guards(source: Source, function: Any) -> list[Guard]:
     )
     held = (type(function), function.__code__, function.__globals__)
     return [
-        Guard("FUNCTION_MATCH", source, code_test, f"{label} as compiled", now, held, about=source.text, remedy=remedy)
+        Guard(
+            "FUNCTION_MATCH",
+            source,
+            code_test,
+            f"{label} as compiled",
+            now,
+            held,
+            about=source.text,
+            remedy=remedy,
+            form=("function",),
+        )
     ]
 
 
@@ -408,6 +454,7 @@ def defaults_guard(source: Source, count: int, names: tuple[str, ...]) -> Guard:
         "{v}.__defaults__",
         about=f"defaults of {source.text}",
         remedy="define the function once",
+        form=() if names else ("defaults", count),
     )
 
 
@@ -445,7 +492,8 @@ def dtype_guard(source: Source, dtype: Any) -> Guard:
 def dtype_value_guard(source: Source, dtype: Any) -> Guard:
     """CONSTANT_MATCH of a dtype object."""
     return Guard(
-        "CONSTANT_MATCH", source, "{v} is {k} or (type({v}) is type({k}) and {v} == {k})", str(dtype), "{v}", dtype
+        "CONSTANT_MATCH", source, "{v} is {k} or (type({v}) is type({k}) and {v} == {k})", str(dtype), "{v}", dtype,
+        form=("is",),
     )
 
 
@@ -458,6 +506,7 @@ def integer_guard(source: Source) -> Guard:
         "int",
         "type({v}).__name__",
         about=f"type({source.text})",
+        form=("int64",),
     )
 
 
