@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from jitmagic.errors import InternalError
 from jitmagic.events import GuardRecord
 from jitmagic.runtime.lowering import Lowered
@@ -38,7 +40,8 @@ class Entry:
     lowered: Lowered
     go: Callable[..., Any] = field(init=False)
     bails: int = 0
-    hits: list[int] = field(default_factory=lambda: [0])
+    hits: list[int] = field(default_factory=lambda: [0])  # those that generated Python counts
+    native_hits: np.ndarray[Any, np.dtype[np.int64]] = field(default_factory=lambda: np.zeros(1, np.int64))
     trial: Trial | None = None
     is_demoted: bool = False
     is_plain: bool = False  # calls that match run the plain function: there is no compiled form
@@ -47,6 +50,11 @@ class Entry:
     def __post_init__(self) -> None:
         self.go = self.program
         self.records = tuple(guard_record(held.guard) for held in self.guards)
+
+    @property
+    def hit_count(self) -> int:
+        """Calls that this entry served."""
+        return self.hits[0] + int(self.native_hits[0])
 
     @property
     def has_tail(self) -> bool:

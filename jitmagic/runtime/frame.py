@@ -13,6 +13,7 @@ from typing import Any
 from jitmagic.runtime.dispatch import Exits, Form, make_run, make_straight_run
 from jitmagic.runtime.entry import Entry, Grave
 from jitmagic.runtime.layout import Layout
+from jitmagic.runtime.native.table import NativeRun, native_run
 from jitmagic.runtime.record import FunctionRecord, def_span
 from jitmagic.runtime.trampoline import Target
 from jitmagic.tracer.capture import FrameState, Options
@@ -40,6 +41,7 @@ class CompiledFrame(Target):
 
     __slots__ = (
         "blocks",
+        "checking",
         "closed",
         "entries",
         "form",
@@ -50,6 +52,7 @@ class CompiledFrame(Target):
         "lock",
         "misses",
         "names",
+        "native",
         "options",
         "pieces",
         "plain",
@@ -73,6 +76,8 @@ class CompiledFrame(Target):
     plain_calls: int
     misses: int
     trampoline: CodeType
+    checking: FunctionType  # the generated check, behind ``native`` if there is one
+    native: NativeRun | None
 
     def __init__(
         self,
@@ -181,7 +186,7 @@ class CompiledFrame(Target):
         """Drop the entries that can never match again. Hold ``lock``."""
         dead = [entry for entry in self.entries if entry.is_dead]
         if dead:
-            self.hits_buried += sum(entry.hits[0] for entry in dead)
+            self.hits_buried += sum(entry.hit_count for entry in dead)
             self.entries = [entry for entry in self.entries if not entry.is_dead]
             self.graves = [*self.graves, *(Grave(entry.guards) for entry in dead)][-_GRAVES_KEPT:]
             self.rebuild()
@@ -212,7 +217,7 @@ class CompiledFrame(Target):
         if entry is None or entry.is_demoted:
             return
         entry.bails += 1
-        if entry.bails < _BAILS or entry.bails * _BAILS < entry.hits[0]:
+        if entry.bails < _BAILS or entry.bails * _BAILS < entry.hit_count:
             return
         self.demote(entry)
         self.record.fall_back(
@@ -233,7 +238,7 @@ class CompiledFrame(Target):
 
     @property
     def hits(self) -> int:
-        return self.hits_buried + sum(entry.hits[0] for entry in self.entries)
+        return self.hits_buried + sum(entry.hit_count for entry in self.entries)
 
     @property
     def calls(self) -> int:
@@ -248,14 +253,20 @@ class CompiledFrame(Target):
         else:
             self.went_straight += self.window - self.left[0]
             self.window, self.left = 0, [0]
-            self.run = make_run(self.form, self.entries, self.names, self._exits())
+            exits = self._exits()
+            self.run = self.checking = make_run(self.form, self.entries, self.names, exits)
+            self.native = native_run(self.form, self.entries, self.names, self.run, exits)
+            if self.native is not None:
+                self.run = self.native.run
 
     def promote(self, entry: Entry, go: Callable[..., Any]) -> None:
         """Let ``go`` serve the calls that match ``entry`` from now on."""
         entry.go = go
-        namespace = self.run.__globals__
+        namespace = self.checking.__globals__
         if f"g{entry.index}" in namespace:
             namespace[f"g{entry.index}"] = go
+        if self.native is not None:
+            self.native.promote(entry)
 
     def _exits(self) -> Exits:
         """Exits that do not keep the frame alive: a frame owns its ``run``, not the other way round."""
@@ -285,7 +296,8 @@ class CompiledFrame(Target):
     def _go_straight(self) -> None:
         """Every entry lost against plain Python: call that, and look at the guards again only now and then."""
         frame_of = weakref.ref(self)
-        checking = make_run(self.form, self.entries, self.names, self._exits())
+        checking = self.checking = make_run(self.form, self.entries, self.names, self._exits())
+        self.native = None
         self.went_straight += self.window
         self.window = min(max(_WINDOW[0], self.window * 2), _WINDOW[1])
         self.left = left = [self.window]

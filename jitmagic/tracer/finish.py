@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from jitmagic.graph.node import Node
 from jitmagic.graph.polynomial import format_polynomial
@@ -68,7 +69,17 @@ def _relation_guard(output: OutputGraph, relation: Relation) -> Guard:
         others=tuple(sources[1:]),
         about=shown,
         remedy="pass sizes that keep this relation",
+        form=_form(output, relation, names),
     )
+
+
+def _form(output: OutputGraph, relation: Relation, names: list[str]) -> tuple[Any, ...]:
+    """As data, for the native entry: only that two sizes of arrays are equal."""
+    sides = sorted({format_polynomial(relation.left), format_polynomial(relation.right)})
+    axes = [output.symbol_sources[name][1] for name in names]
+    if relation.op != "==" or sides != names or None in axes or len(names) != 2:
+        return ()
+    return ("equal sizes", *axes)
 
 
 def _is_number(output: OutputGraph, source: Source) -> bool:

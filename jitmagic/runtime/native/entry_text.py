@@ -44,7 +44,7 @@ class Record(IntEnum):
     """The first words of a record; the checks follow."""
 
     NEXT = 0  # place of the record to try if this one fails
-    HITS = 1
+    HITS = 1  # address of the counter
     GO = 2  # callable that serves a match
     STEPS = 3  # place of the steps that serve it instead; 0: call GO
     CHECKS = 4
@@ -80,13 +80,15 @@ class Check(IntEnum):
     FUNCTION = 14  # r, code o, globals o
     DEFAULTS = 15  # r, their number; no keyword defaults
     INT64 = 16  # r
+    EQUAL_SIZES = 17  # r, axis, r, axis
+    UNSET_CELL = 18  # r (a cell), cell type o
     # loads: the register that is filled comes first
     LOAD = 20  # r, o
     FROM_DICT = 21  # r, dict o, key o
     FROM_OWN_DICT = 22  # r, r, key o
     FROM_SEQUENCE = 23  # r, r, type o, index
     FROM_MAPPING = 24  # r, r, dict type o, key o
-    FROM_CLOSURE = 25  # r, r (a function), index
+    FROM_CLOSURE = 25  # r, r (a function), index: the cell
     FROM_CELL = 26  # r, r (a cell), cell type o
     TYPE_OF = 27  # r, r
     FIELD = 28  # r, r, type o, offset
@@ -228,9 +230,9 @@ _CHECKS = """
                     o = load_int64(found, 0)
                     holds = o == load_int64(p, 16)
                     if not holds and o != 0:
-                        record = load_int64(o, {VALUE})
-                        no_callback = load_int64(record, 16) == load_int64(table, {H_NONE})
-                        holds = np.int64(load_int32(record, 0)) == load_int64(p, 24)
+                        handling = load_int64(o, {VALUE})
+                        no_callback = load_int64(handling, 16) == load_int64(table, {H_NONE})
+                        holds = np.int64(load_int32(handling, 0)) == load_int64(p, 24)
                         holds = holds and no_callback == (load_int64(p, 32) != 0)
                     if o != 0:
                         Py_DecRef(o)
@@ -262,6 +264,15 @@ _CHECKS = """
                 holds = load_int64(o, {TYPE}) == load_int64(table, {H_INT_TYPE})
                 if holds:
                     holds = PyLong_AsLongLong(o) != -1 or PyErr_Occurred() == 0
+            elif check == {C_EQUAL_SIZES}:
+                n = 5
+                other = load_int64(registers, load_int64(p, 24) * 8)
+                size = load_int64(load_int64(o, {SIZES}), load_int64(p, 16) * 8)
+                holds = size == load_int64(load_int64(other, {SIZES}), load_int64(p, 32) * 8)
+            elif check == {C_UNSET_CELL}:
+                holds = load_int64(o, {TYPE}) == load_int64(p, 16)
+                if holds:
+                    holds = load_int64(o, {VALUE}) == 0
             elif check >= {C_UNCHANGED}:
                 total = load_int64(p, 8)
                 if check == {C_UNCHANGED}:
@@ -311,7 +322,7 @@ _CHECKS = """
                         if own != 0:
                             index = load_int64(p, 24)
                             if index < load_int64(own, {VALUE}):
-                                value = load_int64(load_int64(own, {ITEM} + index * 8), {VALUE})
+                                value = load_int64(own, {ITEM} + index * 8)
                 elif check == {C_FROM_CELL}:
                     if load_int64(o, {TYPE}) == load_int64(p, 24):
                         value = load_int64(o, {VALUE})
@@ -362,7 +373,8 @@ def entry(self, argv, count):
         while True:
             {CHECKS}
         if holds:
-            store_int64(record, {R_HITS}, load_int64(record, {R_HITS}) + 1)
+            counter = load_int64(record, {R_HITS})
+            store_int64(counter, 0, load_int64(counter, 0) + 1)
             steps = load_int64(record, {R_STEPS})
             if steps != 0:
                 result = call_kernel(load_int64(table, {H_STEPS}), table, registers, table + steps)

@@ -113,17 +113,18 @@ def _containers_agree() -> bool:
     item, name = object(), type("Name", (), {})
     cell, method, reference = CellType(item), MethodType(len, item), weakref.ref(name)
     size, items = OFFSETS["VALUE"], OFFSETS["ITEM"]
-    some = [item, item]
+    some, pair, part, table, number = [item, item], (item, name), slice(item, name, cell), {1: 2}, 0.3
     return (
-        word_at(id((item, item)) + size) == 2
-        and word_at(id((item, None)) + items) == id(item)
+        word_at(id(pair) + size) == 2
+        and word_at(id(pair) + items) == id(item)
         and word_at(id(some) + size) == 2
         and word_at(word_at(id(some) + items)) == id(item)
-        and word_at(id({1: 2}) + size) == 1
+        and word_at(id(table) + size) == 1
         and word_at(id(cell) + size) == id(item)
         and (word_at(id(method) + 16), word_at(id(method) + 24)) == (id(len), id(item))
+        and _words(id(part) + 16, 3) == (id(item), id(name), id(cell))
         and word_at(id(reference) + size) == id(name)
-        and ctypes.c_double.from_address(id(0.3) + size).value == 0.3
+        and ctypes.c_double.from_address(id(number) + size).value == number
     )
 
 

@@ -468,6 +468,7 @@ def empty_cell_guard(source: ClosureSource | CellSource) -> Guard:
         "'set'",
         about=source.text,
         remedy="set the variable before the first call",
+        form=("unset cell",),
     )
 
 

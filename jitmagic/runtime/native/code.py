@@ -1,0 +1,119 @@
+"""The compiled code of native entries: takes it from the kernel store, or has it compiled apart from the notebook."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy._core import _multiarray_umath as umath
+
+from jitmagic.backends.base import Bail
+from jitmagic.backends.native import Kernel, compile_kernel, load_kernel
+from jitmagic.backends.native.pool import pool_state
+from jitmagic.errors import InternalError
+from jitmagic.runtime.native.entry_text import ENTRY_TEXT, Head
+from jitmagic.runtime.native.layout import ERRSTATE, is_known
+from jitmagic.runtime.native.steps_text import STEPS_TEXT
+from jitmagic.runtime.native.words import Words
+
+__all__ = ["is_ready", "make_builtin", "prepare", "write_head"]
+
+_TEXTS = (("entry", ENTRY_TEXT), ("steps", STEPS_TEXT))
+_NEW_FROM_DESCR = 94  # its index in NumPy's C API
+
+
+class _MethodDefinition(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+_METH_FASTCALL = 0x80
+_kernels: dict[str, Kernel] = {}
+_definitions: list[_MethodDefinition] = []  # a builtin only points to its definition, and that to the code
+
+
+def prepare() -> bool:
+    """Compile the code, or take it from the store; False where this build is not known."""
+    if not is_known():
+        return False
+    for name, text in _TEXTS:
+        _kernels.setdefault(name, compile_kernel(text, name))
+    return True
+
+
+def is_ready() -> bool:
+    """Whether native entries can be made now. If not, another process is asked to compile their code."""
+    if len(_kernels) == len(_TEXTS):
+        return True
+    if not is_known():
+        return False
+    for name, text in _TEXTS:
+        kernel = load_kernel(text, name)
+        if kernel is None:
+            _compile_apart()
+            return False
+        _kernels[name] = kernel
+    return True
+
+
+@cache
+def _compile_apart() -> Any:
+    """Fill the store from a process of its own: compiling takes seconds, and a thread would stall this one."""
+    command = [sys.executable, "-c", f"from {__name__} import prepare; prepare()"]
+    try:
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    except OSError:  # no process can be started here: generated Python serves all calls
+        return None
+
+
+def make_builtin(words: Words) -> Callable[..., Any]:
+    """The builtin that works by the table ``words``, and keeps alive what stands in it."""
+    if not _definitions:
+        _definitions.append(_MethodDefinition(b"entry", _kernels["entry"].address, _METH_FASTCALL, None))
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.restype = ctypes.py_object
+    new.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    builtin: Callable[..., Any] = new(ctypes.addressof(_definitions[0]), (words.block(), words.kept), None)
+    return builtin
+
+
+def write_head(words: Words, slow: Callable[..., Any], bailed: Callable[..., Any], modes: list[int]) -> None:
+    """The first words of a table for calls with ``len(modes)`` arguments."""
+    head: dict[Head, int] = {
+        Head.COUNT: len(modes),
+        Head.SLOW: words.keep(slow),
+        Head.BAILED: words.keep(bailed),
+        Head.BAIL: id(Bail),
+        Head.ND_TYPE: id(np.ndarray),
+        Head.FLOAT_TYPE: id(float),
+        Head.INT_TYPE: id(int),
+        Head.NONE: id(None),
+        Head.ERRSTATE: id(ERRSTATE),
+        Head.TYPE_TYPE: id(type),
+        Head.FUNCTION_TYPE: id(type(write_head)),
+        Head.STEPS: _kernels["steps"].address,
+        Head.POOL: id(pool_state),
+        Head.NEW_ARRAY: _new_array(),
+    }
+    words.add(*(head.get(place, 0) for place in Head if place is not Head.MODES), *modes)
+
+
+@cache
+def _new_array() -> int:
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype = ctypes.c_void_p
+    pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    table = pointer(umath._ARRAY_API, None)
+    address = ctypes.c_void_p.from_address(table + _NEW_FROM_DESCR * 8).value if table else None
+    if address is None:
+        raise InternalError("NumPy has no C API table: native entries cannot make arrays")
+    return address

@@ -1,0 +1,105 @@
+"""Takes a frame's entries and its generated check, gives the builtin that serves its calls, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from jitmagic.runtime.dispatch import Exits, Form
+from jitmagic.runtime.entry import Entry
+from jitmagic.runtime.native.buckets import choose_modes, hash_of, pins_of
+from jitmagic.runtime.native.checks import Checks, Surroundings
+from jitmagic.runtime.native.code import is_ready, make_builtin, write_head
+from jitmagic.runtime.native.entry_text import REGISTERS, Head, Record
+from jitmagic.runtime.native.steps_text import MADE
+from jitmagic.runtime.native.words import NoForm, Words
+
+__all__ = ["NativeRun", "native_run"]
+
+
+@dataclass(slots=True)
+class NativeRun:
+    """``run`` serves calls; ``entries`` are those that it knows, by their records' places."""
+
+    run: Callable[..., Any]
+    words: Words
+    memory: np.ndarray[Any, np.dtype[np.int64]]
+    places: dict[int, int] = field(default_factory=dict)
+
+    def promote(self, entry: Entry) -> None:
+        """Let ``entry.go`` serve the calls that match from now on."""
+        place = self.places.get(entry.index)
+        if place is not None:
+            go = self.words.keep(entry.go)
+            self.memory[place // 8 + Record.GO] = go
+
+
+def native_run(
+    form: Form, entries: Sequence[Entry], names: Mapping[str, Any], slow: Callable[..., Any], exits: Exits
+) -> NativeRun | None:
+    """The native form of ``slow``, which takes what it does not match; None if no entry has such a form."""
+    cells = None if form.takes_cells else tuple(names["C"])
+    around = Surroundings(form.layout.names, names, cells)
+    if not entries or not is_ready() or len(around.parameters) >= MADE:
+        return None
+    return _Builder(form, around).build(entries, slow, exits)
+
+
+@dataclass(slots=True)
+class _Builder:
+    form: Form
+    around: Surroundings
+    words: Words = field(default_factory=Words)
+
+    def build(self, entries: Sequence[Entry], slow: Callable[..., Any], exits: Exits) -> NativeRun | None:
+        pins = {e.index: pins_of((h.guard for h in e.guards), self.around.parameters) for e in entries}
+        modes = choose_modes([pins[e.index] for e in entries])
+        write_head(self.words, slow, self._bailed(exits), [*modes, *([0] if self.form.takes_cells else [])])
+        records = {entry.index: place for entry in entries if (place := self._record(entry))}
+        if not records:
+            return None
+        self._link(records, {index: hash_of(pins[index], modes) for index in records}, any(modes))
+        builtin = make_builtin(self.words)
+        return NativeRun(builtin, self.words, builtin.__self__[0], records)
+
+    def _record(self, entry: Entry) -> int | None:
+        """Write the record of ``entry``; None, and nothing written, if it has no native form."""
+        start, kept = len(self.words.words), len(self.words.kept)
+        place = self.words.add(0, self.words.keep(entry.native_hits), self.words.keep(entry.go), 0)
+        self.words.words[start + Record.HITS] = entry.native_hits.ctypes.data
+        try:
+            Checks(self.words, self.around, entry.constants).write([held.guard for held in entry.guards])
+        except NoForm:
+            del self.words.words[start:], self.words.kept[kept:]
+            return None
+        return place
+
+    def _link(self, records: dict[int, int], hashes: dict[int, int], hashed: bool) -> None:
+        """Chain the records: in one row, or in a row for each bucket; each row keeps the order of the entries."""
+        count = 1
+        if hashed and len(records) > 1:
+            while count < 2 * len(records):
+                count *= 2
+        rows: dict[int, list[int]] = {}
+        for index, place in records.items():
+            rows.setdefault(hashes[index] & (count - 1), []).append(place)
+        for row in rows.values():
+            for place, following in zip(row, row[1:], strict=False):
+                self.words.words[place // 8 + Record.NEXT] = following
+        self.words.words[Head.FIRST] = rows.get(0, [0])[0]
+        self.words.words[Head.MASK] = count - 1
+        self.words.words[Head.BUCKETS] = self.words.add(*(rows.get(k, [0])[0] for k in range(count)))
+
+    def _bailed(self, exits: Exits) -> Callable[..., Any]:
+        bailed, cells, takes_cells = exits.bailed, self.around.cells, self.form.takes_cells
+
+        def run_plain(*values: Any) -> Any:
+            return bailed(values[:-1], values[-1]) if takes_cells else bailed(values, cells)
+
+        return run_plain
+
+
+assert MADE < REGISTERS
