@@ -19,6 +19,8 @@ from jitmagic.runtime.callers import caller_span
 from jitmagic.runtime.entry import Entry, hold_all, make_program
 from jitmagic.runtime.frame import Cells, CompiledFrame, Values
 from jitmagic.runtime.lowering import Lowered
+from jitmagic.runtime.native.steps import make_plan
+from jitmagic.runtime.native.table import native_program
 from jitmagic.runtime.telling import tell_compile, tell_recompile
 from jitmagic.runtime.touch import touches_arrays
 from jitmagic.tracer.capture import Capture, FrameState, Options
@@ -126,7 +128,13 @@ class Compiler:
             takes_cells=frame.is_piece,
             block=self.block(frame),
         )
-        return self._finish(frame, capture, lowered, program)
+        guards = list(capture.guards)
+        plan = make_plan(capture.program, lowered.direct, guards, frame.form.layout.names)
+        if plan is not None:
+            program = native_program(frame.form, plan, capture.constants, frame.names, program)
+        entry = self._finish(frame, capture, lowered, program)
+        entry.plan = plan
+        return entry
 
     def _lowered(self, frame: CompiledFrame, capture: Capture) -> Lowered | None:
         """The graph compiled; None where it has no compiled form, which is told."""

@@ -13,6 +13,7 @@ import numpy as np
 from jitmagic.errors import InternalError
 from jitmagic.events import GuardRecord
 from jitmagic.runtime.lowering import Lowered
+from jitmagic.runtime.native.steps import Plan
 from jitmagic.runtime.trial import Trial
 from jitmagic.tracer.capture import Capture
 from jitmagic.tracer.emit import PROGRAM_NAMES
@@ -46,6 +47,7 @@ class Entry:
     is_demoted: bool = False
     is_plain: bool = False  # calls that match run the plain function: there is no compiled form
     records: tuple[GuardRecord, ...] = ()
+    plan: Plan | None = None  # the program's native form, if it has one
 
     def __post_init__(self) -> None:
         self.go = self.program
@@ -55,6 +57,11 @@ class Entry:
     def hit_count(self) -> int:
         """Calls that this entry served."""
         return self.hits[0] + int(self.native_hits[0])
+
+    @property
+    def goes_native(self) -> bool:
+        """Whether ``plan`` may serve calls: nothing stands in place of the program or around it."""
+        return self.plan is not None and self.go is self.program
 
     @property
     def has_tail(self) -> bool:

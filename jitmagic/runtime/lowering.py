@@ -43,7 +43,8 @@ class Lowered:
     """``run`` takes one list of arguments and gives the list of outputs; the rest is for the report.
 
     ``run`` raises ``Bail`` if the call is to run plainly; nothing was changed then. ``lines`` maps a source line to
-    the kernel, ``extern`` or ``python`` that it became.
+    the kernel, ``extern`` or ``python`` that it became. ``direct`` is the backend's own function, where a call needs
+    nothing around it: ``direct(*arguments)`` is what ``run`` gives.
     """
 
     run: Callable[[list[Any]], list[Any]]
@@ -51,6 +52,7 @@ class Lowered:
     extern_count: int = 0
     lines: Sequence[tuple[int, str]] = ()
     host: str = ""
+    direct: Callable[..., Any] | None = None
 
     @property
     def kernel_count(self) -> int:
@@ -72,7 +74,8 @@ def lower(graph: Graph, examples: Sequence[Any], options: Options) -> Lowered:
         return Lowered(_Variants(graph, aot_eager, examples))
     variants = _Variants(graph, entry.compile, examples)
     compiled = variants.known[0]
-    return _described(_direct(compiled) or _or_bail(variants), compiled.program)
+    direct = _direct(compiled)
+    return _described(direct or _or_bail(variants), compiled.program, direct is not None)
 
 
 def _interpreted(graph: Graph, examples: Sequence[Any] | None = None) -> Callable[[Sequence[Any]], list[Any]]:
@@ -187,8 +190,8 @@ class _Variants:
             raise Bail from error
 
 
-def _described(run: Callable[[list[Any]], list[Any]], program: Any) -> Lowered:
-    """What the report wants to know of a backend's program; backends that tell nothing are fine."""
+def _described(run: Callable[[list[Any]], list[Any]], program: Any, is_direct: bool) -> Lowered:
+    """What others want to know of a backend's program; backends that tell nothing are fine."""
     program = getattr(program, "plain", program)  # what aot.as_boxed put around it
     marks: dict[Node, str] = getattr(program, "marks", {})
     kernels = [
@@ -202,4 +205,5 @@ def _described(run: Callable[[list[Any]], list[Any]], program: Any) -> Lowered:
         getattr(program, "extern_count", 0),
         tuple(sorted(lines.items())),
         getattr(program, "source", ""),
+        getattr(program, "run", None) if is_direct else None,
     )

@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.backends.base import Bail
 from jitmagic.runtime.dispatch import Exits, Form
 from jitmagic.runtime.entry import Entry
 from jitmagic.runtime.native.buckets import choose_modes, hash_of, pins_of
 from jitmagic.runtime.native.checks import Checks, Surroundings
 from jitmagic.runtime.native.code import is_ready, make_builtin, write_head
-from jitmagic.runtime.native.entry_text import REGISTERS, Head, Record
+from jitmagic.runtime.native.entry_text import Head, Record
+from jitmagic.runtime.native.steps import Plan, write_steps
 from jitmagic.runtime.native.steps_text import MADE
 from jitmagic.runtime.native.words import NoForm, Words
 
-__all__ = ["NativeRun", "native_run"]
+__all__ = ["NativeRun", "native_program", "native_run"]
 
 
 @dataclass(slots=True)
@@ -28,24 +30,46 @@ class NativeRun:
     words: Words
     memory: np.ndarray[Any, np.dtype[np.int64]]
     places: dict[int, int] = field(default_factory=dict)
+    steps: dict[int, int] = field(default_factory=dict)
 
     def promote(self, entry: Entry) -> None:
         """Let ``entry.go`` serve the calls that match from now on."""
         place = self.places.get(entry.index)
         if place is not None:
-            go = self.words.keep(entry.go)
-            self.memory[place // 8 + Record.GO] = go
+            self.memory[place // 8 + Record.STEPS] = 0
+            self.memory[place // 8 + Record.GO] = self.words.keep(entry.go)
+            self.memory[place // 8 + Record.STEPS] = self.steps.get(entry.index, 0) if entry.goes_native else 0
 
 
 def native_run(
     form: Form, entries: Sequence[Entry], names: Mapping[str, Any], slow: Callable[..., Any], exits: Exits
 ) -> NativeRun | None:
     """The native form of ``slow``, which takes what it does not match; None if no entry has such a form."""
-    cells = None if form.takes_cells else tuple(names["C"])
-    around = Surroundings(form.layout.names, names, cells)
+    around = _around(form, names)
     if not entries or not is_ready() or len(around.parameters) >= MADE:
         return None
     return _Builder(form, around).build(entries, slow, exits)
+
+
+def native_program(
+    form: Form, plan: Plan, constants: Sequence[Any], names: Mapping[str, Any], python: Callable[..., Any]
+) -> Callable[..., Any]:
+    """The native form of the program ``python``: takes what it takes, gives what it gives. Or ``python`` itself."""
+    around = _around(form, names)
+    if not is_ready() or len(around.parameters) >= MADE:
+        return python
+    try:
+        return _Builder(form, around).program(plan, constants, python)
+    except NoForm:
+        return python
+
+
+def _around(form: Form, names: Mapping[str, Any]) -> Surroundings:
+    return Surroundings(form.layout.names, names, None if form.takes_cells else tuple(names["C"]))
+
+
+def _give_up(*values: Any) -> Any:
+    raise Bail
 
 
 @dataclass(slots=True)
@@ -53,29 +77,53 @@ class _Builder:
     form: Form
     around: Surroundings
     words: Words = field(default_factory=Words)
+    steps: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def arity(self) -> int:
+        return len(self.around.parameters) + self.form.takes_cells
 
     def build(self, entries: Sequence[Entry], slow: Callable[..., Any], exits: Exits) -> NativeRun | None:
         pins = {e.index: pins_of((h.guard for h in e.guards), self.around.parameters) for e in entries}
         modes = choose_modes([pins[e.index] for e in entries])
-        write_head(self.words, slow, self._bailed(exits), [*modes, *([0] if self.form.takes_cells else [])])
+        write_head(self.words, slow, self._bailed(exits), [*modes, *[0] * (self.arity - len(modes))])
         records = {entry.index: place for entry in entries if (place := self._record(entry))}
         if not records:
             return None
         self._link(records, {index: hash_of(pins[index], modes) for index in records}, any(modes))
         builtin = make_builtin(self.words)
-        return NativeRun(builtin, self.words, builtin.__self__[0], records)
+        return NativeRun(builtin, self.words, builtin.__self__[0], records, self.steps)  # type: ignore[attr-defined]  # a builtin
 
     def _record(self, entry: Entry) -> int | None:
         """Write the record of ``entry``; None, and nothing written, if it has no native form."""
         start, kept = len(self.words.words), len(self.words.kept)
         place = self.words.add(0, self.words.keep(entry.native_hits), self.words.keep(entry.go), 0)
         self.words.words[start + Record.HITS] = entry.native_hits.ctypes.data
+        checks = Checks(self.words, self.around, entry.constants)
+        needed = entry.plan.needed if entry.plan is not None else []
         try:
-            Checks(self.words, self.around, entry.constants).write([held.guard for held in entry.guards])
+            checks.write([held.guard for held in entry.guards], needed)
         except NoForm:
             del self.words.words[start:], self.words.kept[kept:]
             return None
+        if entry.plan is not None and checks.used <= MADE:
+            self.steps[entry.index] = write_steps(entry.plan, self.words, checks.load)
+            self.words.words[start + Record.STEPS] = self.steps[entry.index] if entry.goes_native else 0
         return place
+
+    def program(self, entry_plan: Plan, constants: Sequence[Any], python: Callable[..., Any]) -> Callable[..., Any]:
+        """A builtin that runs the steps of a plan without checking anything."""
+        write_head(self.words, python, _give_up, [0] * self.arity)
+        counter = np.zeros(1, np.int64)
+        self.words.kept.append(counter)
+        place = self.words.add(0, counter.ctypes.data, 0, 0)
+        checks = Checks(self.words, self.around, constants)
+        checks.write([], entry_plan.needed)
+        if checks.used > MADE:
+            raise NoForm("too many values are read")
+        self.words.words[place // 8 + Record.STEPS] = write_steps(entry_plan, self.words, checks.load)
+        self.words.words[Head.FIRST] = place
+        return make_builtin(self.words)
 
     def _link(self, records: dict[int, int], hashes: dict[int, int], hashed: bool) -> None:
         """Chain the records: in one row, or in a row for each bucket; each row keeps the order of the entries."""
@@ -101,5 +149,3 @@ class _Builder:
 
         return run_plain
 
-
-assert MADE < REGISTERS
