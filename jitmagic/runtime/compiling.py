@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 import time
 import weakref
@@ -19,8 +20,6 @@ from jitmagic.runtime.callers import caller_span
 from jitmagic.runtime.entry import Entry, hold_all, make_program
 from jitmagic.runtime.frame import Cells, CompiledFrame, Values
 from jitmagic.runtime.lowering import Lowered
-from jitmagic.runtime.native.steps import make_plan
-from jitmagic.runtime.native.table import native_program
 from jitmagic.runtime.telling import tell_compile, tell_recompile
 from jitmagic.runtime.touch import touches_arrays
 from jitmagic.tracer.capture import Capture, FrameState, Options
@@ -128,10 +127,8 @@ class Compiler:
             takes_cells=frame.is_piece,
             block=self.block(frame),
         )
-        guards = list(capture.guards)
-        plan = make_plan(capture.program, lowered.direct, guards, frame.form.layout.names)
-        if plan is not None:
-            program = native_program(frame.form, plan, capture.constants, frame.names, program)
+        native = importlib.import_module("jitmagic.runtime.native.table")  # brings LLVM, so not before it is needed
+        plan, program = native.native_program(frame.form, frame.names, capture, lowered.direct, program)
         entry = self._finish(frame, capture, lowered, program)
         entry.plan = plan
         return entry

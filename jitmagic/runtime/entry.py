@@ -6,14 +6,13 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitmagic.errors import InternalError
 from jitmagic.events import GuardRecord
 from jitmagic.runtime.lowering import Lowered
-from jitmagic.runtime.native.steps import Plan
 from jitmagic.runtime.trial import Trial
 from jitmagic.tracer.capture import Capture
 from jitmagic.tracer.emit import PROGRAM_NAMES
@@ -21,6 +20,9 @@ from jitmagic.tracer.guards.explain import Failure, first_failure
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.holding import Held, hold
 from jitmagic.tracer.guards.source import LocalSource
+
+if TYPE_CHECKING:
+    from jitmagic.runtime.native.steps import Plan
 
 __all__ = ["Entry", "Grave", "guard_record", "make_program"]
 

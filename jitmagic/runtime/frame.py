@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import builtins
+import importlib
 import sys
 import threading
 import weakref
 from collections.abc import Callable, Mapping
 from types import CellType, CodeType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitmagic.runtime.dispatch import Exits, Form, make_run, make_straight_run
 from jitmagic.runtime.entry import Entry, Grave
 from jitmagic.runtime.layout import Layout
-from jitmagic.runtime.native.table import NativeRun, native_run
 from jitmagic.runtime.record import FunctionRecord, def_span
 from jitmagic.runtime.trampoline import Target
 from jitmagic.tracer.capture import FrameState, Options
 from jitmagic.tracer.guards.kinds import NAMES
+
+if TYPE_CHECKING:
+    from jitmagic.runtime.native.table import NativeRun
 
 __all__ = ["DEPTH", "Cells", "CompiledFrame", "Values"]
 
@@ -76,7 +79,7 @@ class CompiledFrame(Target):
     plain_calls: int
     misses: int
     trampoline: CodeType
-    checking: FunctionType  # the generated check, behind ``native`` if there is one
+    checking: Any  # the generated check, a function behind ``native`` if there is one
     native: NativeRun | None
 
     def __init__(
@@ -255,7 +258,7 @@ class CompiledFrame(Target):
             self.window, self.left = 0, [0]
             exits = self._exits()
             self.run = self.checking = make_run(self.form, self.entries, self.names, exits)
-            self.native = native_run(self.form, self.entries, self.names, self.run, exits)
+            self.native = _native_run(self.form, self.entries, self.names, self.run, exits) if self.entries else None
             if self.native is not None:
                 self.run = self.native.run
 
@@ -311,6 +314,12 @@ class CompiledFrame(Target):
             return checking(*values)
 
         self.run = make_straight_run(self.form, self.plain, self.names, look_again, left)
+
+
+def _native_run(*arguments: Any) -> NativeRun | None:
+    """Loaded at the first entry: it brings LLVM."""
+    native: NativeRun | None = importlib.import_module("jitmagic.runtime.native.table").native_run(*arguments)
+    return native
 
 
 def over(function: FunctionType, cells: Cells) -> FunctionType:

@@ -69,6 +69,7 @@ def lower(graph: Graph, examples: Sequence[Any], options: Options) -> Lowered:
         run = entry.compile(graph, examples)
         return Lowered(_or_bail(_telling(run)) if all(n.is_pure for n in graph.nodes) else run)
     if options.backend == "numba":
+        importlib.import_module("jitmagic.runtime.native.code").compile_apart()
         _compile_regions(graph)
     if _has_effects(graph):
         return Lowered(_Variants(graph, aot_eager, examples))

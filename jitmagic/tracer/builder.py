@@ -484,6 +484,7 @@ def _not_hidden(source: GlobalSource, name: str, namespace: str) -> Guard:
         f"{namespace}[{name!r}]",
         about=name,
         remedy=f"do not define a global called {name}",
+        form=("not in", name, namespace),
     )
 
 

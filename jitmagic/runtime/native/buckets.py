@@ -39,7 +39,7 @@ class Pin:
         """The modes under which all calls that match the entry have one hash."""
         if self.kind is None:
             return 0
-        fixed = Mode.TYPE
+        fixed = int(Mode.TYPE)
         if self.kind is not np.ndarray or (self.word is not None and self.shape is not None):
             fixed |= Mode.DTYPE
             if self.kind is not np.ndarray or None not in (self.shape or ()):
@@ -48,7 +48,7 @@ class Pin:
             fixed |= Mode.FLOAT
         if self.kind is not int or self.number is not None:
             fixed |= Mode.INT
-        return int(fixed)
+        return fixed
 
 
 def pins_of(guards: Iterable[Guard], parameters: Sequence[str]) -> list[Pin]:
@@ -61,7 +61,7 @@ def pins_of(guards: Iterable[Guard], parameters: Sequence[str]) -> list[Pin]:
 
 
 def _pin(pin: Pin, guard: Guard) -> None:
-    constant = guard.constant() if isinstance(guard.constant, ref) else guard.constant
+    constant: Any = guard.constant() if isinstance(guard.constant, ref) else guard.constant
     match guard.form[0]:
         case "type" | "length":
             pin.kind = constant
@@ -109,7 +109,8 @@ def _words(pin: Pin, mode: int) -> Iterable[int]:
     yield id(pin.kind)
     if pin.kind is np.ndarray:
         if mode & Mode.DTYPE:
-            assert pin.word is not None and pin.shape is not None
+            assert pin.word is not None
+            assert pin.shape is not None
             yield pin.word ^ len(pin.shape) << 8
             if mode & Mode.SHAPE:
                 yield from (n for n in pin.shape if n is not None)
@@ -117,5 +118,3 @@ def _words(pin: Pin, mode: int) -> Iterable[int]:
         yield pin.bits or 0
     elif pin.kind is int and mode & Mode.INT:
         yield pin.number or 0
-
-

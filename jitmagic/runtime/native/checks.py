@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import ref
 
-import numpy as np
-
 from jitmagic.runtime.native.entry_text import REGISTERS, Check
 from jitmagic.runtime.native.layout import dtype_word, errstate_mask, has_dict_tags
 from jitmagic.runtime.native.words import NoForm, Words
@@ -92,6 +90,8 @@ class Checks:
         constant = _strong(guard.constant)
         if guard.form and guard.form[0] in ("type", "length"):
             self.kinds[guard.source] = constant
+        if guard.form[:1] == ("keys",):
+            self.kinds[guard.source] = dict
         if guard.form == ("is",) and type(constant) is types.ModuleType:
             self.modules[guard.source] = constant
 
@@ -144,24 +144,29 @@ class Checks:
     # -- namespaces
     def _is_from_namespace(self, guard: Guard) -> bool:
         """True if only a change of a namespace's dict can change the outcome."""
-        fits = bool(guard.form) and guard.form[0] in ("is", "equals", "float")
-        return fits and not guard.others and self._dict_of(guard.source) is not None
+        return not guard.others and self._dict_read(guard) is not None
 
-    def _dict_of(self, source: Source) -> dict[str, Any] | None:
+    def _dict_read(self, guard: Guard) -> dict[str, Any] | None:
+        """The dict on which alone the outcome depends, if there is one."""
+        if not guard.form or guard.form[0] not in ("is", "equals", "float", "not in"):
+            return None
+        return self.namespace(guard.form[2]) if guard.form[0] == "not in" else self.dict_of(guard.source)
+
+    def dict_of(self, source: Source) -> dict[str, Any] | None:
         """The dict in which ``source`` is an entry, if it is always the same dict."""
         if isinstance(source, GlobalSource):
-            return self._namespace(source.namespace)
+            return self.namespace(source.namespace)
         if isinstance(source, DictSource) and source.origin in self.modules:
-            return vars(self.modules[source.origin]) if self._dict_of(source.origin) is not None else None
+            return vars(self.modules[source.origin]) if self.dict_of(source.origin) is not None else None
         return None
 
-    def _namespace(self, name: str) -> dict[str, Any] | None:
+    def namespace(self, name: str) -> dict[str, Any] | None:
         found = self.constants[int(name[1:])] if name.startswith("K") else self.around.names.get(name)
         return found if type(found) is dict else None
 
     def _namespaces(self, guards: Sequence[Guard]) -> None:
         """Check ``guards`` unless every dict that they read from is unchanged."""
-        dicts = {id(d): d for g in guards if (d := self._dict_of(g.source)) is not None}
+        dicts = {id(d): d for g in guards if (d := self._dict_read(g)) is not None}
         start = self.words.add(Check.UNCHANGED, len(dicts), 0)
         for each in dicts.values():
             self.words.add(self.words.keep(each), -1, -1)
@@ -259,9 +264,7 @@ def _function(checks: Checks, guard: Guard) -> None:
     kind, code, scope = guard.constant
     if kind is not types.FunctionType:
         raise NoForm(guard.text)
-    checks.words.add(
-        Check.FUNCTION, checks.load(guard.source), checks.words.keep(code), checks.words.keep(scope)
-    )
+    checks.words.add(Check.FUNCTION, checks.load(guard.source), checks.words.keep(code), checks.words.keep(scope))
 
 
 def _defaults(checks: Checks, guard: Guard) -> None:
@@ -278,6 +281,28 @@ def _equal_sizes(checks: Checks, guard: Guard) -> None:
     if not {guard.source, other} <= checks.arrays:  # only an array that passed its check has sizes
         raise NoForm(guard.text)
     checks.words.add(Check.EQUAL_SIZES, checks.load(guard.source), axis, checks.load(other), other_axis)
+
+
+def _not_in(checks: Checks, guard: Guard) -> None:
+    _, name, namespace = guard.form
+    scope = checks.namespace(namespace)
+    if scope is None:
+        raise NoForm(guard.text)
+    checks.words.add(Check.NOT_IN, 0, checks.words.keep(scope), checks.words.keep(sys.intern(name)))
+
+
+_MOST_KEYS = 32
+
+
+def _keys(checks: Checks, guard: Guard) -> None:
+    """As many keys, and each of these among them."""
+    keys = guard.form[1]
+    if len(keys) > _MOST_KEYS or not all(type(key) in (str, int) for key in keys):
+        raise NoForm(guard.text)
+    register = checks.load(guard.source)
+    checks.words.add(Check.LENGTH, register, checks.words.keep(dict), len(keys))
+    for key in keys:
+        checks.load(ItemSource(guard.source, key))
 
 
 def _unset_cell(checks: Checks, guard: Guard) -> None:
@@ -300,6 +325,8 @@ _WRITERS: dict[str, Callable[[Checks, Guard], None]] = {
     "defaults": _defaults,
     "int64": _int64,
     "equal sizes": _equal_sizes,
+    "not in": _not_in,
+    "keys": _keys,
     "unset cell": _unset_cell,
 }
 
@@ -308,7 +335,7 @@ _WRITERS: dict[str, Callable[[Checks, Guard], None]] = {
 
 
 def _from_global(checks: Checks, source: GlobalSource) -> int:
-    scope = checks._namespace(source.namespace)
+    scope = checks.namespace(source.namespace)
     if scope is None:
         raise NoForm(source.text)
     return checks.fill(Check.FROM_DICT, checks.words.keep(scope), checks.words.keep(sys.intern(source.name)))
@@ -340,7 +367,7 @@ def _constant(checks: Checks, source: ConstantSource) -> int:
 
 def _from_own_dict(checks: Checks, source: DictSource) -> int:
     key = checks.words.keep(sys.intern(source.name))
-    scope = checks._dict_of(source)
+    scope = checks.dict_of(source)
     if scope is not None:
         return checks.fill(Check.FROM_DICT, checks.words.keep(scope), key)
     return checks.fill(Check.FROM_OWN_DICT, checks.load(source.origin), key)
@@ -348,6 +375,8 @@ def _from_own_dict(checks: Checks, source: DictSource) -> int:
 
 def _item(checks: Checks, source: ItemSource) -> int:
     kind, key = checks.kinds.get(source.origin), source.key
+    if isinstance(source.origin, AttributeSource):
+        kind = _DEFAULTS.get(source.origin.name, (0, kind))[1]
     origin = checks.load(source.origin)
     if kind in (list, tuple) and type(key) is int and key >= 0:
         return checks.fill(Check.FROM_SEQUENCE, origin, checks.words.keep(kind), key, int(kind is list))
@@ -367,12 +396,12 @@ _FIELDS: dict[str, tuple[type, int]] = {
     "stop": (slice, 24),
     "step": (slice, 32),
 }
-_DEFAULTS = {"__defaults__": 0, "__kwdefaults__": 1}
+_DEFAULTS: dict[str, tuple[int, type]] = {"__defaults__": (0, tuple), "__kwdefaults__": (1, dict)}
 
 
 def _attribute(checks: Checks, source: AttributeSource) -> int:
     if source.name in _DEFAULTS:
-        return checks.fill(Check.DEFAULTS_OF, checks.load(source.origin), _DEFAULTS[source.name])
+        return checks.fill(Check.DEFAULTS_OF, checks.load(source.origin), _DEFAULTS[source.name][0])
     if source.name not in _FIELDS:
         raise NoForm(source.text)
     kind, offset = _FIELDS[source.name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import subprocess
 import sys
@@ -10,18 +11,17 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy._core import _multiarray_umath as umath
 
 from jitmagic.backends.base import Bail
 from jitmagic.backends.native import Kernel, compile_kernel, load_kernel
 from jitmagic.backends.native.pool import pool_state
 from jitmagic.errors import InternalError
 from jitmagic.runtime.native.entry_text import ENTRY_TEXT, Head
-from jitmagic.runtime.native.layout import ERRSTATE, is_known
+from jitmagic.runtime.native.layout import API, ERRSTATE, is_known
 from jitmagic.runtime.native.steps_text import STEPS_TEXT
 from jitmagic.runtime.native.words import Words
 
-__all__ = ["is_ready", "make_builtin", "prepare", "write_head"]
+__all__ = ["compile_apart", "is_ready", "make_builtin", "prepare", "write_head"]
 
 _TEXTS = (("entry", ENTRY_TEXT), ("steps", STEPS_TEXT))
 _NEW_FROM_DESCR = 94  # its index in NumPy's C API
@@ -51,28 +51,38 @@ def prepare() -> bool:
 
 
 def is_ready() -> bool:
-    """Whether native entries can be made now. If not, another process is asked to compile their code."""
+    """Whether native entries can be made now: their code is loaded, or in the store."""
     if len(_kernels) == len(_TEXTS):
         return True
     if not is_known():
         return False
-    for name, text in _TEXTS:
-        kernel = load_kernel(text, name)
-        if kernel is None:
-            _compile_apart()
-            return False
-        _kernels[name] = kernel
-    return True
+    found = {name: load_kernel(text, name) for name, text in _TEXTS}
+    _kernels.update((name, kernel) for name, kernel in found.items() if kernel is not None)
+    return len(_kernels) == len(_TEXTS)
 
 
 @cache
-def _compile_apart() -> Any:
-    """Fill the store from a process of its own: compiling takes seconds, and a thread would stall this one."""
+def compile_apart() -> None:
+    """Fill the store from a process of its own: compiling takes seconds, and a thread would stall this process.
+
+    What is compiled after that gets native entries; until then generated Python serves the calls.
+    """
+    if is_ready() or not is_known():
+        return
     command = [sys.executable, "-c", f"from {__name__} import prepare; prepare()"]
+    none = subprocess.DEVNULL
     try:
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    except OSError:  # no process can be started here: generated Python serves all calls
-        return None
+        process = subprocess.Popen(command, stdin=none, stdout=none, stderr=none)
+    except OSError:  # no process can be started here
+        return
+    atexit.register(_end, process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Leave nothing behind; also collects a process that has ended by itself."""
+    if process.poll() is None:
+        process.kill()
+    process.wait()
 
 
 def make_builtin(words: Words) -> Callable[..., Any]:
@@ -112,7 +122,7 @@ def _new_array() -> int:
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype = ctypes.c_void_p
     pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    table = pointer(umath._ARRAY_API, None)
+    table = pointer(API, None)
     address = ctypes.c_void_p.from_address(table + _NEW_FROM_DESCR * 8).value if table else None
     if address is None:
         raise InternalError("NumPy has no C API table: native entries cannot make arrays")

@@ -11,7 +11,7 @@ from enum import IntEnum
 
 from jitmagic.runtime.native.layout import OFFSETS
 
-__all__ = ["BIG_PRIME", "ENTRY_TEXT", "Check", "Head", "Mode", "Record", "REGISTERS"]
+__all__ = ["BIG_PRIME", "ENTRY_TEXT", "REGISTERS", "Check", "Head", "Mode", "Record"]
 
 REGISTERS = 64
 BIG_PRIME = -7046029254386353131  # 2**64 divided by the golden ratio, odd: D. Knuth, TAOCP 3, section 6.4
@@ -82,6 +82,7 @@ class Check(IntEnum):
     INT64 = 16  # r
     EQUAL_SIZES = 17  # r, axis, r, axis
     UNSET_CELL = 18  # r (a cell), cell type o
+    NOT_IN = 19  # 0, dict o, key o
     # loads: the register that is filled comes first
     LOAD = 20  # r, o
     FROM_DICT = 21  # r, dict o, key o
@@ -269,6 +270,9 @@ _CHECKS = """
                 other = load_int64(registers, load_int64(p, 24) * 8)
                 size = load_int64(load_int64(o, {SIZES}), load_int64(p, 16) * 8)
                 holds = size == load_int64(load_int64(other, {SIZES}), load_int64(p, 32) * 8)
+            elif check == {C_NOT_IN}:
+                n = 4
+                holds = PyDict_GetItemWithError(load_int64(p, 16), load_int64(p, 24)) == 0 and PyErr_Occurred() == 0
             elif check == {C_UNSET_CELL}:
                 holds = load_int64(o, {TYPE}) == load_int64(p, 16)
                 if holds:

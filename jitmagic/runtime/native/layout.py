@@ -15,13 +15,23 @@ from types import CellType, MethodType
 from typing import Any
 
 import numpy as np
-from numpy._core import _multiarray_umath as umath
+from numpy._core import multiarray, umath
 
-__all__ = ["ERRSTATE", "OFFSETS", "dict_tag", "dtype_word", "errstate_mask", "has_dict_tags", "is_known", "word_at"]
+__all__ = [
+    "API",
+    "ERRSTATE",
+    "OFFSETS",
+    "dict_tag",
+    "dtype_word",
+    "errstate_mask",
+    "has_dict_tags",
+    "is_known",
+    "word_at",
+]
 
 OFFSETS = {
     "TYPE": 8,  # of any object
-    "VALUE": 16,  # float: its bits; list, tuple, dict: number of items; weak reference: its target; capsule: its pointer
+    "VALUE": 16,  # float: its bits; list, tuple, dict: number of items; weakref: its target; capsule: its pointer
     "ITEM": 24,  # tuple: its first item; list: address of its items
     "TAG": 24,  # dict: its version
     "DATA": 16,  # ndarray
@@ -32,6 +42,7 @@ OFFSETS = {
     "FLAGS": 64,
     "KIND": 24,  # dtype: kind, type character, byte order, flags (one byte each), then the type number
 }
+API: Any = getattr(multiarray, "_ARRAY_API", None)  # NumPy's C functions
 ERRSTATE: Any = getattr(umath, "_extobj_contextvar", None)  # the context variable behind np.errstate
 _ERROR_MODES = ("ignore", "warn", "raise", "call", "print", "log")
 _ERROR_SHIFTS = {"divide": 0, "over": 3, "under": 6, "invalid": 9}
@@ -130,11 +141,12 @@ def _containers_agree() -> bool:
 
 def _errstate_agrees() -> bool:
     """Whether the record behind ``np.errstate`` holds its modes and its callback where we look for them."""
-    if ERRSTATE is None:
+    if ERRSTATE is None or API is None:
         return False
     seen = []
-    for modes in ({"divide": "raise", "over": "warn", "under": "print", "invalid": "ignore"}, np.geterr()):
-        with np.errstate(**modes), np.errstate(call=None):
+    present: Any = np.geterr()
+    for modes in ({"divide": "raise", "over": "warn", "under": "print", "invalid": "ignore"}, present):
+        with np.errstate(**modes, call=None):  # type: ignore[arg-type]  # None: no callback
             record = word_at(id(ERRSTATE.get()) + OFFSETS["VALUE"])
             seen.append(ctypes.c_int32.from_address(record).value == errstate_mask(dict(modes)))
             seen.append(word_at(record + 16) == id(None))

@@ -50,31 +50,27 @@ class Plan:
         return [self.sources[text] for read in reads if (text := ast.unparse(read)) in self.sources]
 
 
-def make_plan(program: str, host: Any, guards: Sequence[Guard], parameters: Sequence[str]) -> Plan | None:
-    """The plan for ``program`` (text of a capture) whose graph is run by the function ``host``; None if it has none."""
+def make_plan(program: str, host: Any, guards: Sequence[Guard], parameters: Sequence[str]) -> Plan:
+    """The plan for ``program`` (text of a capture) whose graph is run by the function ``host``.
+
+    Raises NoForm if one of the two has no native form; statements are looked at only by ``write_steps``.
+    """
     if not isinstance(host, FunctionType) or host.__code__.co_name != "run" or "run" not in host.__globals__:
-        return None
-    text = _text_of(host)
-    outer, inner = _body(program), _body(text)
-    if outer is None or inner is None:
-        return None
+        raise NoForm("the graph's host program is not the backend's own text")
     inputs = host.__code__.co_varnames[: host.__code__.co_argcount]
-    plan = Plan(outer, inner, inputs, host.__globals__, _sources(guards, parameters), _counted(guards))
-    try:
-        write_steps(plan, Words(), {source: k for k, source in enumerate(dict.fromkeys(plan.needed))}.__getitem__)
-    except NoForm:
-        return None
-    return plan
+    sources, counted = _sources(guards, parameters), _counted(guards)
+    return Plan(_body(program), _body(_text_of(host)), inputs, host.__globals__, sources, counted)
 
 
 def _text_of(host: FunctionType) -> str:
     return "".join(linecache.getlines(host.__code__.co_filename))
 
 
-def _body(text: str) -> list[ast.stmt] | None:
-    module = ast.parse(text)
-    only = module.body[0] if len(module.body) == 1 else None
-    return only.body if isinstance(only, ast.FunctionDef) else None
+def _body(text: str) -> list[ast.stmt]:
+    match ast.parse(text):
+        case ast.Module([ast.FunctionDef(body=body)]):
+            return body
+    raise NoForm("more than one function")
 
 
 def _sources(guards: Sequence[Guard], parameters: Sequence[str]) -> dict[str, Source]:
@@ -259,7 +255,9 @@ def _flags_of(statement: ast.stmt | None) -> int | None:
     """The flags in ``if r and listened(r, flags): raise Bail``; None for any other statement."""
     match statement:
         case ast.If(
-            ast.BoolOp(ast.And(), [ast.Name("r"), ast.Call(ast.Name("listened"), [ast.Name("r"), ast.Constant(int(flags))])]),
+            ast.BoolOp(
+                ast.And(), [ast.Name("r"), ast.Call(ast.Name("listened"), [ast.Name("r"), ast.Constant(int(flags))])]
+            ),
             [ast.Raise(ast.Name("Bail"))],
             [],
         ):

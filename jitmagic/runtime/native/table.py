@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,9 +16,10 @@ from jitmagic.runtime.native.buckets import choose_modes, hash_of, pins_of
 from jitmagic.runtime.native.checks import Checks, Surroundings
 from jitmagic.runtime.native.code import is_ready, make_builtin, write_head
 from jitmagic.runtime.native.entry_text import Head, Record
-from jitmagic.runtime.native.steps import Plan, write_steps
+from jitmagic.runtime.native.steps import Plan, make_plan, write_steps
 from jitmagic.runtime.native.steps_text import MADE
 from jitmagic.runtime.native.words import NoForm, Words
+from jitmagic.tracer.capture import Capture
 
 __all__ = ["NativeRun", "native_program", "native_run"]
 
@@ -52,16 +54,20 @@ def native_run(
 
 
 def native_program(
-    form: Form, plan: Plan, constants: Sequence[Any], names: Mapping[str, Any], python: Callable[..., Any]
-) -> Callable[..., Any]:
-    """The native form of the program ``python``: takes what it takes, gives what it gives. Or ``python`` itself."""
+    form: Form, names: Mapping[str, Any], capture: Capture, direct: Any, python: Callable[..., Any]
+) -> tuple[Plan | None, Callable[..., Any]]:
+    """The plan of a program, and a builtin that does what ``python`` does; None and ``python`` without native form.
+
+    ``direct`` is the backend's function for the graph.
+    """
     around = _around(form, names)
-    if not is_ready() or len(around.parameters) >= MADE:
-        return python
+    if direct is None or not is_ready() or len(around.parameters) >= MADE:
+        return None, python
     try:
-        return _Builder(form, around).program(plan, constants, python)
+        plan = make_plan(capture.program, direct, list(capture.guards), around.parameters)
+        return plan, _Builder(form, around).program(plan, capture.constants, python)
     except NoForm:
-        return python
+        return None, python
 
 
 def _around(form: Form, names: Mapping[str, Any]) -> Surroundings:
@@ -135,7 +141,7 @@ class _Builder:
         for index, place in records.items():
             rows.setdefault(hashes[index] & (count - 1), []).append(place)
         for row in rows.values():
-            for place, following in zip(row, row[1:], strict=False):
+            for place, following in itertools.pairwise(row):
                 self.words.words[place // 8 + Record.NEXT] = following
         self.words.words[Head.FIRST] = rows.get(0, [0])[0]
         self.words.words[Head.MASK] = count - 1
@@ -148,4 +154,3 @@ class _Builder:
             return bailed(values[:-1], values[-1]) if takes_cells else bailed(values, cells)
 
         return run_plain
-

@@ -373,6 +373,7 @@ def keys_guard(source: Source, kind: type, keys: tuple[Any, ...]) -> Guard:
         (dict.fromkeys(keys).keys(), kind()),
         about=f"keys of {source.text}",
         remedy="keep the same keys",
+        form=("keys", keys) if kind is dict else (),
     )
 
 
@@ -493,7 +494,12 @@ def dtype_guard(source: Source, dtype: Any) -> Guard:
 def dtype_value_guard(source: Source, dtype: Any) -> Guard:
     """CONSTANT_MATCH of a dtype object."""
     return Guard(
-        "CONSTANT_MATCH", source, "{v} is {k} or (type({v}) is type({k}) and {v} == {k})", str(dtype), "{v}", dtype,
+        "CONSTANT_MATCH",
+        source,
+        "{v} is {k} or (type({v}) is type({k}) and {v} == {k})",
+        str(dtype),
+        "{v}",
+        dtype,
         form=("is",),
     )
 

@@ -1,0 +1,37 @@
+"""For each thing that a trace can read: change just that between two calls of a native entry."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.runtime.test_campaign import CASES, UNREAD, Case, run
+
+# What only generated Python can check; every other case has to go through compiled code.
+LEFT_TO_PYTHON = {"helper's keyword default", "dict order", "set", "partial", "__slots__", "complex number"}
+# Programs that give their function back, or no entry at all
+WITHOUT_ENTRY = {"random state"}
+
+
+def native_hits(names: dict) -> int:
+    return sum(int(entry.native_hits[0]) for entry in names["f"].jit.frame.entries)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_the_answer_follows_the_change(case: Case) -> None:
+    plain, _ = run(case, compile=False)
+    found, names = run(case, compile=True)
+    assert found == plain
+    frame = names["f"].jit.frame
+    if case.name in LEFT_TO_PYTHON:
+        assert frame.native is None
+    elif frame.entries:
+        assert frame.native is not None
+
+
+@pytest.mark.parametrize("case", UNREAD, ids=lambda c: c.name)
+def test_what_nothing_read_still_matches(case: Case) -> None:
+    plain, _ = run(case, compile=False)
+    found, names = run(case, compile=True)
+    assert found == plain
+    assert names["f"].jit.compiles == 1
+    assert native_hits(names) == 3
