@@ -74,3 +74,19 @@ def test_a_shape_that_guards_should_have_refused_bails() -> None:
     program, _, _ = quotient()
     with pytest.raises(Bail):
         program([np.ones(50), np.ones(50)])
+
+
+def test_externs_heed_the_callers_error_state() -> None:
+    """What the caller ignores is computed; the caller's state is as before, bail or not."""
+    recorder = Recorder()
+    node = recorder.input(np.ones(3))
+    graph = recorder.finish(recorder.call("cumsum", recorder.call("log", node)))
+    program = compile_graph(graph)
+    assert_agrees(program, graph, [np.array([0.0, 1.0, -1.0])])
+    before = np.geterr()
+    for _ in range(2):
+        with pytest.raises(Bail):
+            program([np.array([0.0, 1.0, 2.0])])
+        with np.errstate(divide="ignore"):
+            assert program([np.array([0.0, 1.0, 2.0])])[0][0] == -np.inf
+    assert np.geterr() == before
