@@ -7,14 +7,14 @@ from types import CodeType, FrameType
 
 from jitmagic.errors import Span
 from jitmagic.runtime.tracebacks import is_ours
-from jitmagic.runtime.trampoline import Link
+from jitmagic.runtime.trampoline import link_in
 
 __all__ = ["caller_span", "is_trampoline"]
 
 
 def is_trampoline(code: CodeType) -> bool:
     """Whether this code was made by ``make_trampoline``."""
-    return any(type(constant) is Link for constant in code.co_consts)
+    return link_in(code) is not None
 
 
 def caller_span() -> Span | None:

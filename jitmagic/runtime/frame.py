@@ -15,7 +15,7 @@ from jitmagic.runtime.dispatch import Exits, Form, make_run, make_straight_run
 from jitmagic.runtime.entry import Entry, Grave
 from jitmagic.runtime.layout import Layout
 from jitmagic.runtime.record import FunctionRecord, def_span
-from jitmagic.runtime.trampoline import Target
+from jitmagic.runtime.trampoline import Link, Target, make_trampoline
 from jitmagic.tracer.capture import FrameState, Options
 from jitmagic.tracer.guards.kinds import NAMES
 
@@ -261,6 +261,18 @@ class CompiledFrame(Target):
             self.native = _native_run(self.form, self.entries, self.names, self.run, exits) if self.entries else None
             if self.native is not None:
                 self.run = self.native.run
+                self._open_door()
+
+    def _open_door(self) -> None:
+        """Let the function's own code call compiled code at once."""
+        code = getattr(self, "trampoline", None)  # a piece has none, nor has what was unpickled
+        link = code and next((constant for constant in code.co_consts if type(constant) is Link), None)
+        if code is None or link is None:  # its door is open already
+            return
+        self.trampoline = make_trampoline(self.plain.__code__, link, link.door)
+        function = self.record.function()
+        if function is not None and function.__code__ is code:
+            self.take_over(function)
 
     def promote(self, entry: Entry, go: Callable[..., Any]) -> None:
         """Let ``go`` serve the calls that match ``entry`` from now on."""

@@ -18,7 +18,7 @@ from jitmagic.runtime.entry import Entry
 from jitmagic.runtime.frame import CompiledFrame
 from jitmagic.runtime.record import FunctionRecord
 from jitmagic.runtime.timing import Timing, time_call
-from jitmagic.runtime.trampoline import Link, Target, linked
+from jitmagic.runtime.trampoline import Target, link_in, linked
 from jitmagic.tracer.capture import Options
 
 __all__ = ["VIEWS", "Handle", "frame_of"]
@@ -177,5 +177,5 @@ def frame_of(function: FunctionType) -> CompiledFrame | None:
     handle = function.__dict__.get("jit")
     if not isinstance(handle, Handle):
         return None
-    links = [constant for constant in function.__code__.co_consts if type(constant) is Link]
-    return handle.frame if links and links[0]() is handle._target else None
+    link = link_in(function.__code__)
+    return handle.frame if link is not None and link() is handle._target else None

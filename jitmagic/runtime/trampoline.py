@@ -7,15 +7,17 @@ would keep every compiled function alive that is reachable from itself (a recurs
 from __future__ import annotations
 
 import ast
+import importlib
 import uuid
 import weakref
+from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
 from jitmagic.runtime.layout import Layout
 from jitmagic.runtime.tracebacks import as_plain
 
-__all__ = ["Link", "Target", "linked", "make_trampoline"]
+__all__ = ["Link", "Target", "link_in", "linked", "make_trampoline"]
 
 # Names of local variables that no parameter can have.
 _LINK, _ERROR, _HIDE = "jitmagic link", "jitmagic error", "jitmagic hide"
@@ -36,9 +38,11 @@ class Link(weakref.ref[Target]):
     each other by the token (see ``linked``).
     """
 
-    __slots__ = ("__weakref__", "token")
+    __slots__ = ("__weakref__", "dead", "nothing", "token")
 
     token: str
+    dead: Any  # what compiled code calls when the target is gone
+    nothing: None  # what it finds then in place of the target
 
     def __new__(cls, target: Target, token: str = "") -> Link:
         return super().__new__(cls, target)
@@ -46,6 +50,13 @@ class Link(weakref.ref[Target]):
     def __init__(self, target: Target, token: str = "") -> None:
         super().__init__(target)  # type: ignore[call-arg]  # typeshed knows only __new__
         self.token = token or uuid.uuid4().hex
+        self.dead, self.nothing = _target_died, None
+
+    @property
+    def door(self) -> Callable[..., Any]:
+        """A builtin that calls ``self().run``; a function where builtins cannot be made."""
+        made: Callable[..., Any] = importlib.import_module("jitmagic.runtime.native.door").make_door(self)
+        return made
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _revive, (self.token,)
@@ -54,6 +65,10 @@ class Link(weakref.ref[Target]):
 
     def __eq__(self, other: object) -> bool:
         return self is other
+
+
+def _target_died(*values: Any) -> Any:
+    raise ReferenceError("the compiled function was deleted, but something still calls its code")
 
 
 class _Waiting(Target):
@@ -79,20 +94,30 @@ def linked(token: str) -> Target | None:
     return _revived.pop(token, None)
 
 
-def make_trampoline(code: CodeType, link: Link) -> CodeType:
+def link_in(code: CodeType) -> Link | None:
+    """The link of a trampoline; None if ``code`` is none."""
+    for constant in code.co_consts:
+        found = getattr(constant, "__self__", constant)  # a door belongs to its link
+        if type(found) is Link:
+            return found
+    return None
+
+
+def make_trampoline(code: CodeType, link: Link, door: Callable[..., Any] | None = None) -> CodeType:
     """Code with the parameters, names, flags and free variables of ``code`` that calls ``link().run``.
 
-    An exception leaves it with the traceback that the plain function would have given.
+    With ``door`` it calls that, which does the same faster. An exception leaves it with the traceback that the plain
+    function would have given.
     """
     layout = Layout.of(code)
-    tree = ast.parse(_TEMPLATE)
+    tree = ast.parse(_TEMPLATE if door is None else _TEMPLATE.replace("link().run()", "link()"))
     for node in ast.walk(tree):
         _rename(node)
     outer = tree.body[0]
     assert isinstance(outer, ast.FunctionDef)
     inner = outer.body[0]
     assert isinstance(inner, ast.FunctionDef)
-    call = next(n for n in ast.walk(inner) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute))
+    call = next(n.value for n in ast.walk(inner) if isinstance(n, ast.Return) and isinstance(n.value, ast.Call))
     call.args = [ast.Name(name, ast.Load()) for name in layout.names]
     inner.args = _arguments(layout)
     _name_free(outer, inner, code.co_freevars)
@@ -102,7 +127,7 @@ def make_trampoline(code: CodeType, link: Link) -> CodeType:
             node.col_offset = node.end_col_offset = 0  # type: ignore[attr-defined]  # the same
     module = compile(tree, code.co_filename, "exec", dont_inherit=True)
     made = _code_in(_code_in(module))
-    constants = {"\0link": link, "\0hide": as_plain}
+    constants = {"\0link": door or link, "\0hide": as_plain}
     return made.replace(
         co_consts=tuple(constants.get(c, c) if isinstance(c, str) else c for c in made.co_consts),
         co_name=code.co_name,

@@ -16,6 +16,7 @@ from jitmagic.backends.base import Bail
 from jitmagic.backends.native import Kernel, compile_kernel, load_kernel
 from jitmagic.backends.native.pool import pool_state
 from jitmagic.errors import InternalError
+from jitmagic.runtime.native.door_text import DOOR_TEXT
 from jitmagic.runtime.native.entry_text import ENTRY_TEXT, Head
 from jitmagic.runtime.native.layout import API, ERRSTATE, is_known
 from jitmagic.runtime.native.steps_text import STEPS_TEXT
@@ -23,7 +24,7 @@ from jitmagic.runtime.native.words import Words
 
 __all__ = ["compile_apart", "is_ready", "make_builtin", "prepare", "write_head"]
 
-_TEXTS = (("entry", ENTRY_TEXT), ("steps", STEPS_TEXT))
+_TEXTS = (("entry", ENTRY_TEXT), ("steps", STEPS_TEXT), ("door", DOOR_TEXT))
 _NEW_FROM_DESCR = 94  # its index in NumPy's C API
 
 
@@ -38,7 +39,7 @@ class _MethodDefinition(ctypes.Structure):
 
 _METH_FASTCALL = 0x80
 _kernels: dict[str, Kernel] = {}
-_definitions: list[_MethodDefinition] = []  # a builtin only points to its definition, and that to the code
+_definitions: dict[str, _MethodDefinition] = {}  # a builtin only points to its definition, and that to the code
 
 
 def prepare() -> bool:
@@ -85,14 +86,15 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def make_builtin(words: Words) -> Callable[..., Any]:
-    """The builtin that works by the table ``words``, and keeps alive what stands in it."""
-    if not _definitions:
-        _definitions.append(_MethodDefinition(b"entry", _kernels["entry"].address, _METH_FASTCALL, None))
+def make_builtin(name: str, owner: Any) -> Callable[..., Any]:
+    """The builtin that runs the code ``name`` (entry or door) for ``owner``, which it keeps alive."""
+    if name not in _definitions:
+        definition = _MethodDefinition(name.encode(), _kernels[name].address, _METH_FASTCALL, None)
+        _definitions.setdefault(name, definition)
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype = ctypes.py_object
     new.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    builtin: Callable[..., Any] = new(ctypes.addressof(_definitions[0]), (words.block(), words.kept), None)
+    builtin: Callable[..., Any] = new(ctypes.addressof(_definitions[name]), owner, None)
     return builtin
 
 

@@ -97,7 +97,7 @@ class _Builder:
         if not records:
             return None
         self._link(records, {index: hash_of(pins[index], modes) for index in records}, any(modes))
-        builtin = make_builtin(self.words)
+        builtin = make_builtin("entry", (self.words.block(), self.words.kept))
         return NativeRun(builtin, self.words, builtin.__self__[0], records, self.steps)  # type: ignore[attr-defined]  # a builtin
 
     def _record(self, entry: Entry) -> int | None:
@@ -129,7 +129,7 @@ class _Builder:
             raise NoForm("too many values are read")
         self.words.words[place // 8 + Record.STEPS] = write_steps(entry_plan, self.words, checks.load)
         self.words.words[Head.FIRST] = place
-        return make_builtin(self.words)
+        return make_builtin("entry", (self.words.block(), self.words.kept))
 
     def _link(self, records: dict[int, int], hashes: dict[int, int], hashed: bool) -> None:
         """Chain the records: in one row, or in a row for each bucket; each row keeps the order of the entries."""

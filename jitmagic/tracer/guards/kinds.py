@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.errors import Span
-from jitmagic.graph.meta import layout_key
+from jitmagic.tracer.guards.arrays import array_guard, dtype_guard, layout, writeable_guard
 from jitmagic.tracer.guards.errstate import errstate
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.source import CellObjectSource, CellSource, ClosureSource, Source
@@ -22,24 +22,20 @@ __all__ = [
     "alias_guard",
     "array_guard",
     "constant_guard",
+    "dtype_guard",
     "errstate_guard",
     "expression_guard",
     "identity_guard",
     "length_guard",
     "type_guard",
+    "writeable_guard",
 ]
-
-CONTIGUOUS_C, CONTIGUOUS_F, ALIGNED, WRITEABLE = 0x1, 0x2, 0x100, 0x400  # bits of ndarray.flags.num
-
-
-def _layout(array: np.ndarray[Any, Any]) -> tuple[int, ...]:
-    return layout_key(array.shape, array.strides)
 
 
 NAMES: dict[str, Any] = {
     "ndarray": np.ndarray,
     "copysign": math.copysign,
-    "layout": _layout,
+    "layout": layout,
     "errstate": errstate,
 }
 
@@ -138,110 +134,6 @@ def length_guard(source: Source, kind: type, length: int) -> Guard:
         about=f"len({source.text})",
         remedy="pass containers of one length, or one array",
         form=("length", length),
-    )
-
-
-def array_guard(source: Source, value: np.ndarray[Any, Any], sizes: tuple[int | None, ...]) -> list[Guard]:
-    """ARRAY_MATCH: class, dtype, rank, sizes (None: free, but at least 2), memory order and alignment."""
-    remedy = "pass arrays of one dtype and memory order"
-    kind = Guard(
-        "ARRAY_MATCH",
-        source,
-        "type({v}) is ndarray and ({v}.dtype is {k} or {v}.dtype == {k})",
-        str(value.dtype),
-        "str({v}.dtype) if type({v}) is ndarray else type({v}).__name__",
-        value.dtype,
-        about=f"{source.text}.dtype",
-        remedy=remedy,
-        form=("dtype",),
-    )
-    return [kind, _sizes_guard(source, sizes), *_order_guards(source, value, remedy)]
-
-
-def _sizes_guard(source: Source, sizes: tuple[int | None, ...]) -> Guard:
-    remedy = f"sizes that change become free by themselves; jm.mark_dynamic({source.text}, axis) says so in advance"
-    if None not in sizes:
-        return Guard(
-            "ARRAY_MATCH",
-            source,
-            f"{{v}}.shape == {sizes!r}",
-            str(sizes),
-            "{v}.shape",
-            about=f"{source.text}.shape",
-            remedy=remedy,
-            form=("sizes", sizes),
-        )
-    tests = [f"{{v}}.ndim == {len(sizes)}"]
-    for axis, n in enumerate(sizes):
-        tests.append(f"{{v}}.shape[{axis}] {'>= 2' if n is None else f'== {n}'}")
-    shown = ", ".join("any >= 2" if n is None else str(n) for n in sizes)
-    return Guard(
-        "ARRAY_MATCH",
-        source,
-        " and ".join(tests),
-        f"({shown}{',' if len(sizes) == 1 else ''})",
-        "{v}.shape",
-        about=f"{source.text}.shape",
-        remedy=remedy,
-        form=("sizes", sizes),
-    )
-
-
-def _order_guards(source: Source, value: np.ndarray[Any, Any], remedy: str) -> list[Guard]:
-    if not value.ndim:
-        return []
-    flags = value.flags.num
-    order = CONTIGUOUS_C if flags & CONTIGUOUS_C else CONTIGUOUS_F
-    mask = order | ALIGNED if flags & order else CONTIGUOUS_C | CONTIGUOUS_F | ALIGNED
-    now = (
-        "('C' if {v}.flags.c_contiguous else 'F' if {v}.flags.f_contiguous else 'strided')"
-        " + ('' if {v}.flags.aligned else ', unaligned')"
-    )
-    then = ("C" if flags & CONTIGUOUS_C else "F" if flags & CONTIGUOUS_F else "strided") + (
-        "" if flags & ALIGNED else ", unaligned"
-    )
-    about = f"memory order of {source.text}"
-    guards = [
-        Guard(
-            "ARRAY_MATCH",
-            source,
-            f"{{v}}.flags.num & {mask} == {flags & mask}",
-            then,
-            now,
-            about=about,
-            remedy=remedy,
-            form=("flags", mask, flags & mask),
-        )
-    ]
-    if not flags & (CONTIGUOUS_C | CONTIGUOUS_F):
-        key = _layout(value)
-        guards.append(
-            Guard(
-                "ARRAY_MATCH",
-                source,
-                "layout({v}) == {k}",
-                f"{key}",
-                "layout({v})",
-                key,
-                about=about,
-                remedy=remedy,
-                form=("strides", value.strides),
-            )
-        )
-    return guards
-
-
-def writeable_guard(source: Source) -> Guard:
-    """ARRAY_MATCH: the array may be written; only for arrays that the trace writes to."""
-    return Guard(
-        "ARRAY_MATCH",
-        source,
-        f"{{v}}.flags.num & {WRITEABLE}",
-        "writeable",
-        "'writeable' if {v}.flags.writeable else 'read-only'",
-        about=f"{source.text}.flags.writeable",
-        remedy="pass an array that may be written",
-        form=("flags", WRITEABLE, WRITEABLE),
     )
 
 
@@ -482,13 +374,6 @@ def _cell_is_set(cell: Any) -> bool:
 
 
 NAMES["cell_is_set"] = _cell_is_set
-
-
-def dtype_guard(source: Source, dtype: Any) -> Guard:
-    """ARRAY_MATCH of an array that is only passed on: its dtype."""
-    return Guard(
-        "ARRAY_MATCH", source, "{v}.dtype == {k}", str(dtype), "{v}.dtype", dtype, about=f"{source.text}.dtype"
-    )
 
 
 def dtype_value_guard(source: Source, dtype: Any) -> Guard:

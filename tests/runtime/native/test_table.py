@@ -6,6 +6,7 @@ import gc
 import pickle
 import weakref
 
+import cloudpickle
 import numpy as np
 import pytest
 
@@ -216,3 +217,29 @@ def test_hits_are_counted_whoever_serves() -> None:
     for n in (3, 4, 5, 6, 6, 6):
         f(np.ones(n))
     assert f.jit.hits + f.jit.compiles == f.jit.calls == 6
+
+
+def test_a_function_sent_by_value_finds_its_own_frame_again() -> None:
+    def sent(x):
+        return x * 2.0 + 1.0
+
+    sent.__module__ = "__main__"
+    f = jm.compile(sent)
+    for _ in range(SETTLED):
+        f(np.ones(3))
+    g = pickle.loads(cloudpickle.dumps(f))
+    for function in (g, f):
+        for _ in range(3):
+            assert same(function(np.ones(3)), row(np.ones(3)))
+    assert g.jit.frame is not f.jit.frame
+    assert g.jit.calls == 3
+
+
+def test_a_trampoline_whose_frame_is_gone_says_so() -> None:
+    f = jm.compile(row)
+    for _ in range(3):
+        f(np.ones(3))
+    del f.__dict__["jit"]
+    gc.collect()
+    with pytest.raises(ReferenceError, match="deleted"):
+        f(np.ones(3))
