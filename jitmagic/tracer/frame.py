@@ -116,10 +116,32 @@ def _find(code: CodeType) -> FunctionNode:
     if parsed is None:
         raise Unsupported("edited-source", code.co_qualname)
     tree, module_code = parsed
-    twins = [c for c in _all_codes(module_code) if c.co_name == code.co_name and _same(c, code)]
-    if not any(c.co_firstlineno == code.co_firstlineno for c in twins):
+    if not _holds(module_code, code) and not _holds(_alone(tree, code, flags), code):
         raise Unsupported("edited-source", code.co_qualname)
     return _node_for(code, tree)
+
+
+def _holds(whole: CodeType | None, code: CodeType) -> bool:
+    """Whether the same function is compiled in ``whole``, at the same line."""
+    return whole is not None and any(
+        c.co_name == code.co_name and c.co_firstlineno == code.co_firstlineno and _same(c, code)
+        for c in _all_codes(whole)
+    )
+
+
+def _alone(tree: ast.Module, code: CodeType, flags: int) -> CodeType | None:
+    """The top-level statement around ``code`` compiled on its own, as IPython does with each one of a cell.
+
+    It matters: a call of ``np.sqrt`` is compiled in another way if ``np`` is imported in the same module text.
+    """
+    for statement in tree.body:
+        first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))])
+        if first <= code.co_firstlineno <= (statement.end_lineno or first):
+            module = ast.Module([statement], [])
+            mode = flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+            found: CodeType = compile(module, code.co_filename, "exec", mode, dont_inherit=True)
+            return found
+    return None
 
 
 @functools.lru_cache(maxsize=64)

@@ -32,6 +32,9 @@ def test_every_block_runs_and_its_functions_are_compiled(reader: Notebook) -> No
     assert len(BLOCKS) == README.count("```python") >= 4
     compiled = {name for name, value in reader.ns.items() if hasattr(value, "jit")}
     assert compiled >= {"smooth", "distance"}
+    for name in compiled:
+        handle = reader.ns[name].jit
+        assert (handle.compiles, handle.record.fallbacks) == (1, []), name
 
 
 def test_the_first_example_gives_the_same_bits(reader: Notebook) -> None:
