@@ -26,14 +26,17 @@ from jitmagic.tracer.guards import (
     AttributeSource,
     CellSource,
     ClosureSource,
+    ConstantSource,
     DictSource,
     EntrySource,
     GlobalSource,
     ItemSource,
+    LocalSource,
     Source,
 )
 from jitmagic.tracer.guards import kinds as guard
 from jitmagic.tracer.guards.guard import Guard
+from jitmagic.tracer.guards.orders import key_order_guard, member_order_guard
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker, ModuleTracker, NumpyFunction
@@ -82,6 +85,7 @@ class Builder:
         self.closures: dict[int, Cell] = {}
         self.class_writes: dict[tuple[type, str], VariableTracker] = {}
         self.stand_ins: dict[int, tuple[Any, VariableTracker]] = {}
+        self.drawn: frozenset[str] = frozenset()  # arguments that are new random numbers at every call (B31)
         self.pending_globals: dict[tuple[str, str], VariableTracker | None] = {}
 
     # -- entry points
@@ -89,12 +93,14 @@ class Builder:
         return Lazy(value, source, lambda v, s: self.wrap(None, v, s))
 
     def wrap(self, tx: Evaluator | None, value: Any, source: Source | None) -> VariableTracker:
-        """The tracker of ``value`` read from ``source``; None means: held by the entry, never changing."""
+        """The tracker of ``value`` read from ``source``; for values without one there is ``constant_object``."""
         known = self.stand_ins.get(id(value))
         if known is not None:
             return known[1]
         if source is None:
-            return self.constant_object(tx, value)
+            raise InternalError(f"a {type(value).__name__} without a source reached the builder")
+        if self.output.is_finished:
+            raise InternalError(f"{source.text} was read when no trace is active")
         known = self.by_source.get(source)
         if known is not None and known[0] is value:
             return known[1]
@@ -121,6 +127,8 @@ class Builder:
         """What the dict of a class of ``cls``'s MRO holds under ``name``; the caller has guarded the lookup."""
         if type(entry) in LITERALS:
             return Constant(entry)
+        if type(entry) is FunctionType:
+            return self.constant_object(tx, entry)
         owner = next(base for base in cls.__mro__ if name in base.__dict__)
         held = self.output.constant_source(owner, owner.__name__)
         return self.wrap(tx, entry, EntrySource(held, name))
@@ -209,7 +217,7 @@ class Builder:
 
     # -- families
     def literal(self, value: Any, source: Source) -> VariableTracker:
-        if source.category != "constant":
+        if not _is_held(source):
             self.output.guards.add(guard.constant_guard(source, value))
             if source.category != "local":
                 self.output.freeze(f"{source.text} = {value!r}")
@@ -229,8 +237,7 @@ class Builder:
 
     def floating(self, value: float, source: Source) -> VariableTracker:
         """Constants at first; from the second value on a run-time input (B22, B23)."""
-        settings = current()
-        if not settings.automatic_dynamic_floats or not self._becomes_dynamic(value, source):
+        if not self._becomes_dynamic(value, source):
             return self.literal(value, source)
         node = self.output.number_inputs.get(source)
         if node is None:
@@ -241,12 +248,16 @@ class Builder:
 
     def _becomes_dynamic(self, value: int | float, source: Source) -> bool:
         settings, options = current(), self.output.options
-        if source.category == "constant" or options.dynamic is False:
+        if _is_held(source) or options.dynamic is False:
             return False
+        if isinstance(source, LocalSource) and source.name in self.drawn:
+            return True
         if type(value) is int and settings.specialize_int:
             return False
         if source.category == "local" and options.dynamic and type(value) is int:
             return True
+        if type(value) is float and not settings.automatic_dynamic_floats:
+            return False
         seen = self.output.state.numbers.get(source.text, [])
         known = any(v == value or v != v for v in seen)
         special = type(value) is int and value in (0, 1)
@@ -291,6 +302,8 @@ class Builder:
                 shape[axis] = self.output.size_symbol(node, source, axis, value.shape[axis])
                 if axis in marks.strict_axes(value):
                     self.output.strict_axes[repr(shape[axis])] = f"axis {axis} of {source.text}"
+                elif not current().assume_static_by_default:
+                    shape[axis] = self.output.shared_size(shape[axis])
         meta = meta.with_shape(tuple(shape))
         node.meta = meta
         sizes = tuple(None if f else n for f, n in zip(free, value.shape, strict=True))
@@ -318,6 +331,8 @@ class Builder:
 
     def _changed_axes(self, shape: tuple[int, ...], source: Source) -> list[bool]:
         before = self.output.state.sizes.get(source.text)
+        if before is None and source.text in self.output.state.numbers:  # it was a number before (B76)
+            before = (None,) * len(shape)
         if before is None:
             self.output.seen_sizes[source.text] = shape
             return [False] * len(shape)
@@ -336,7 +351,7 @@ class Builder:
         if known is not None:
             return known
         kind = type(value)
-        if source.category != "constant" or kind is list:
+        if kind is list or not _is_held(source):
             self.output.guards.add(guard.length_guard(source, kind, len(value)))
         items = [self.lazy(v, ItemSource(source, i)) for i, v in enumerate(value)]
         if kind is tuple:
@@ -359,7 +374,7 @@ class Builder:
         factory = getattr(value, "default_factory", None)
         wrapped = self.lazy(factory, AttributeSource(source, "default_factory")) if factory is not None else None
         tracker = DictTracker(items, source, type(value), wrapped)
-        tracker.order_read = lambda: self.output.guards.add(guard.key_order_guard(source, keys))
+        tracker.order_read = lambda: self.output.guards.add(key_order_guard(source, keys))
         self.output.track(value, tracker)
         return tracker
 
@@ -376,6 +391,8 @@ class Builder:
             return known
         self.output.guards.add(guard.set_guard(source, value))
         tracker = SetTracker(value, source, type(value))
+        members = tuple(value)
+        tracker.order_read = lambda: self.output.guards.add(member_order_guard(source, members))
         self.output.track(value, tracker)
         return tracker
 
@@ -402,9 +419,8 @@ class Builder:
         if _is_numpy(value):
             self.output.guards.add(guard.identity_guard(source, value, "FUNCTION_MATCH"))
             return NumpyFunction(value, source)
-        if source.category != "constant":
-            for each in guard.function_guards(source, value):
-                self.output.guards.add(each)
+        for each in guard.function_guards(source, value):
+            self.output.guards.add(each)
         return FunctionTracker(value, source)
 
     def method(self, value: MethodType, source: Source) -> VariableTracker:
@@ -422,30 +438,30 @@ class Builder:
         return PartialTracker(function, args.items, dict(named.items), source)
 
     def callable(self, value: Any, source: Source) -> VariableTracker:
-        if source.category != "constant":
+        if not _is_held(source):
             self.output.guards.add(guard.identity_guard(source, value, "BUILTIN_MATCH"))
         return NumpyFunction(value, source) if _is_numpy(value) else CallableTracker(value, source)
 
     def module(self, value: ModuleType, source: Source) -> VariableTracker:
-        if source.category != "constant":
+        if not _is_held(source):
             self.output.guards.add(guard.identity_guard(source, value, "PYMODULE_MATCH"))
         return ModuleTracker(value, source)
 
     def cls(self, value: type, source: Source) -> VariableTracker:
-        if source.category != "constant":
+        if not _is_held(source):
             self.output.guards.add(guard.identity_guard(source, value))
         return ClassTracker(value, source)
 
     def identical(self, value: Any, source: Source) -> VariableTracker:
         """Enum members, dtypes and the like: constants by identity."""
-        if source.category != "constant":
+        if not _is_held(source):
             self.output.guards.add(guard.identity_guard(source, value))
         if isinstance(value, enum.Enum):
             return ObjectTracker(type(value), value, source)
         return Constant(value, source)
 
     def dtype(self, value: np.dtype[Any], source: Source) -> VariableTracker:
-        if source.category != "constant":
+        if not _is_held(source):
             self.output.guards.add(guard.dtype_value_guard(source, value))
         return Constant(value, source)
 
@@ -461,8 +477,7 @@ class Builder:
             return self._opaque(value, source, "array-subclass", cls.__name__)
         if cls.__module__ in ("builtins", "_thread", "_io") or isinstance(value, LITERALS + _CONTAINERS):
             return self._opaque(value, source, "attribute", f"{source.text} (a {cls.__name__})")
-        if source.category != "constant":
-            self.output.guards.add(guard.type_guard(source, cls))
+        self.output.guards.add(guard.type_guard(source, cls))
         tracker = ObjectTracker(cls, value, source)
         self.output.track(value, tracker)
         return tracker
@@ -470,6 +485,11 @@ class Builder:
     def _opaque(self, value: Any, source: Source, code: str, detail: str) -> VariableTracker:
         self.output.guards.add(guard.type_guard(source, type(value)))
         return OpaqueTracker(value, source, code, detail)
+
+
+def _is_held(source: Source) -> bool:
+    """True for the entry's own reference: which object it is needs no guard, what that object holds does."""
+    return isinstance(source, ConstantSource)
 
 
 _CONTAINERS: tuple[type, ...] = (list, tuple, dict, set, frozenset, collections.deque)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from jitmagic.errors import Unsupported
 from jitmagic.ops import lookup
@@ -52,7 +55,15 @@ def call_builtin(
         return tx.call_form(*row_of(value), args, kwargs)
     if _is_pure(value) and all(a.is_constant for a in (*args, *kwargs.values())):
         return _plain(run(lambda: value(*(a.constant() for a in args), **{k: v.constant() for k, v in kwargs.items()})))
-    raise Unsupported("call", function.describe())
+    raise Unsupported("random" if _draws(value) else "call", function.describe())
+
+
+_STREAMS = (random.Random, np.random.RandomState, np.random.Generator)
+
+
+def _draws(value: Any) -> bool:
+    """A function that takes numbers from a random stream."""
+    return isinstance(getattr(value, "__self__", None), _STREAMS)
 
 
 def _argument_error(value: Any, args: Args, kwargs: dict[str, VariableTracker], error: TypeError) -> BaseException:

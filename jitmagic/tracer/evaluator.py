@@ -117,7 +117,11 @@ class Evaluator:
         """Evaluate the whole body; gives what the function returns."""
         from jitmagic.tracer.statements import run_block
 
-        flow = run_block(self, self.frame.body)
+        self.output.evaluating.append(self)
+        try:
+            flow = run_block(self, self.frame.body)
+        finally:
+            self.output.evaluating.pop()
         if flow is not None and flow.value is not None:
             return flow.value
         return Constant(None)

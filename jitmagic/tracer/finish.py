@@ -8,7 +8,7 @@ from typing import Any
 from jitmagic.graph.node import Node
 from jitmagic.graph.polynomial import format_polynomial
 from jitmagic.graph.shapes import Relation
-from jitmagic.tracer.guards import ConstantSource, Source
+from jitmagic.tracer.guards import Source
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.kinds import errstate_guard, no_alias_guard
 from jitmagic.tracer.output import OutputGraph
@@ -25,17 +25,17 @@ def add_final_guards(output: OutputGraph) -> None:
     for group in (arrays, others if output.effects else ()):
         if len(group) > 1:
             output.guards.add(no_alias_guard(tuple(group)))
-    if output.input_sources and any(_may_warn(n) for n in output.graph.nodes):
-        output.guards.add(errstate_guard(output.input_sources[0]))
+    if any(_may_warn(n) for n in output.graph.nodes):
+        output.guards.add(
+            errstate_guard(output.input_sources[0] if output.input_sources else output.constant_source(None))
+        )
 
 
 def _sources(output: OutputGraph, *, arrays_only: bool) -> list[Source]:
     found = []
     for _, tracker in output.tracked.values():
         source = tracker.source
-        if source is None or isinstance(source, ConstantSource):
-            continue
-        if isinstance(tracker, ArrayTracker) == arrays_only:
+        if source is not None and isinstance(tracker, ArrayTracker) == arrays_only:
             found.append(source)
     return found
 

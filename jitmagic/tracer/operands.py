@@ -19,7 +19,14 @@ from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
-from jitmagic.tracer.variables.sequences import ListTracker, NamedTupleTracker, RangeTracker, SliceTracker, TupleTracker
+from jitmagic.tracer.variables.sequences import (
+    ListTracker,
+    NamedTupleTracker,
+    RangeTracker,
+    SequenceTracker,
+    SliceTracker,
+    TupleTracker,
+)
 
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
@@ -38,7 +45,21 @@ def operand(tx: Evaluator, value: VariableTracker) -> Any:
     convert = _OPERANDS.get(type(value))
     if convert is None:
         raise Unsupported("operator", value.describe())
+    if isinstance(value, ListTracker | DictTracker) and contains_itself(value):
+        raise Unsupported("self-containing", value.describe())
     return convert(tx, value)
+
+
+def contains_itself(value: VariableTracker, around: tuple[VariableTracker, ...] = ()) -> bool:
+    """Whether a container holds itself, directly or through others."""
+    if isinstance(value, Lazy):
+        value = value.realize()
+    if not isinstance(value, SequenceTracker | DictTracker):
+        return False
+    if any(value is each for each in around):
+        return True
+    parts = value.items.values() if isinstance(value, DictTracker) else value.items
+    return any(contains_itself(part, (*around, value)) for part in parts)
 
 
 def _constant(tx: Evaluator, value: Any) -> Any:

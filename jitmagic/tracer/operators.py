@@ -118,6 +118,8 @@ def _sets(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracke
     if isinstance(left, SetTracker) and isinstance(right, SetTracker) and name in ("and_", "or_", "sub", "xor"):
         return SetTracker(getattr(operator, name)(left.constant(), right.constant()), cls=left.cls)
     if isinstance(left, DictTracker) and isinstance(right, DictTracker) and name == "or_":
+        left.note_order()
+        right.note_order()
         return DictTracker({**left.items, **right.items}, cls=left.cls)
     return None
 
@@ -139,6 +141,13 @@ def in_place(tx: Evaluator, name: str, left: VariableTracker, right: VariableTra
             return tx.call_form(*found, [left, right], {})
     if isinstance(left, ListTracker) and name == "add":
         left.method(tx, "extend", [right], {})
+        return left
+    if isinstance(left, ListTracker) and name == "mul":
+        repeated = binary(tx, name, left, right)
+        if not isinstance(repeated, ListTracker):
+            return repeated
+        left.will_change(tx)
+        left.items[:] = repeated.items
         return left
     if isinstance(left, SetTracker | DictTracker) and name == "or_":
         left.method(tx, "update", [right], {})

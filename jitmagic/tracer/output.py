@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+from jitmagic.config import current
 from jitmagic.errors import Span, Unsupported, UserError
 from jitmagic.graph.graph import Graph
 from jitmagic.graph.meta import ArrayMeta, Meta
@@ -21,6 +22,7 @@ from jitmagic.tracer.split import PIECE
 if TYPE_CHECKING:
     from jitmagic.tracer.builder import Builder
     from jitmagic.tracer.effects import Effect
+    from jitmagic.tracer.evaluator import Evaluator
     from jitmagic.tracer.variables.base import VariableTracker
 
 __all__ = ["OutputGraph", "Policy"]
@@ -82,6 +84,9 @@ class OutputGraph:
     selections: dict[Node, tuple[SymInt, int]] = field(default_factory=dict)
     generators: list[Any] = field(default_factory=list)
     ignored: frozenset[str] = frozenset()
+    symbols_by_size: dict[int, SymInt] = field(default_factory=dict)
+    is_finished: bool = False
+    evaluating: list[Evaluator] = field(default_factory=list)  # the frame, and what is inlined in it just now
     builder: Builder = field(init=False)  # set by whoever makes the output: it wraps values for it
 
     def __post_init__(self) -> None:
@@ -134,16 +139,26 @@ class OutputGraph:
         self.graph.bind(symbol, node, axis)
         return symbol
 
+    def shared_size(self, size: SymInt) -> SymInt:
+        """The symbol that stood for an equal size before, with a guard that both are equal; else ``size`` (B80)."""
+        known = self.symbols_by_size.setdefault(size.hint, size)
+        return known if known is size or known == size else size
+
     def _on_specialise(self, symbol: Symbol, value: int) -> None:
         promise = self.strict_axes.get(symbol.name)
-        if promise is not None:
+        if promise is not None and not current().allow_ignore_mark_dynamic:
             raise UserError(
-                f"{promise} was marked dynamic with jm.mark_dynamic, but the function needs it to be {value}. "
+                f"{promise} was marked dynamic with jm.mark_dynamic, but {self._here()} needs it to be {value}. "
                 "Remove the decision on this size, or use jm.maybe_mark_dynamic."
             )
 
+    def _here(self) -> str:
+        """What is being evaluated, for messages."""
+        return str(self.evaluating[-1].span) if self.evaluating else "the function"
+
     def commit(self) -> None:
         """This attempt stands: remember the sizes and numbers that it saw."""
+        self.is_finished = True
         self.state.sizes.update(self.seen_sizes)
         self.state.numbers.update(self.seen_numbers)
 

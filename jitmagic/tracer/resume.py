@@ -26,6 +26,7 @@ __all__ = ["BreakHere", "Continuation", "continue_after"]
 
 Definition = TypeVar("Definition", ast.FunctionDef, ast.ClassDef)
 NEXT, LOCALS = "_jm_next", "_jm_locals"
+DRAWN = "jm_drawn"  # attribute of a function's syntax: parameters that are new random numbers at every call
 
 
 class BreakHere(Signal):
@@ -59,6 +60,7 @@ class Next:
     names: tuple[str, ...]
     cell_names: tuple[str, ...]
     globals: dict[str, Any]
+    drawn: frozenset[str]
     made: dict[frozenset[str], Resume] = field(default_factory=dict)
 
     def bind(self, cells: tuple[CellType, ...]) -> Any:
@@ -79,7 +81,7 @@ class Next:
 
     def _make(self, bound: tuple[str, ...]) -> Resume:
         rest = self.rest or [ast.copy_location(ast.Pass(), self.frame.node)]
-        code = compile_piece(self.frame, rest, bound, self.cell_names)
+        code = compile_piece(self.frame, rest, bound, self.cell_names, self.drawn)
         name, globals_ = code.co_name, self.globals
         order = code.co_freevars
 
@@ -104,7 +106,8 @@ def continue_after(
     assigned = names_in([stop.statement], stores_only=True)
     needed = names_in(stop.rest)
     names = tuple(n for n in _in_order(frame, {*live, *assigned}) if n in needed and n not in cells)
-    follow = Next(frame, place, stop.rest, names, cells, globals_)
+    drawn = frozenset(assigned) if _innermost_code(stop.cause) == "random" else frozenset()
+    follow = Next(frame, place, stop.rest, names, cells, globals_, drawn)
     tail = ast.parse(f"return {NEXT}({LOCALS}())").body[0]
     moved = outline(stop.statement, frame.local_names) if stop.cause.outline else None
     statements = [*(moved or [stop.statement]), ast.copy_location(tail, stop.statement)]
@@ -122,6 +125,10 @@ def _shown(frame: Frame, stop: BreakHere, live: Sequence[str], names: Sequence[s
     return "\n\n".join(ast.unparse(ast.fix_missing_locations(piece)) for piece in pieces)
 
 
+def _innermost_code(cause: Unsupported) -> str:
+    return cause.code if cause.inner is None else _innermost_code(cause.inner)
+
+
 def _in_order(frame: Frame, names: Any) -> list[str]:
     """As in the original function, so that the first parameter stays first (``super()`` looks there)."""
     wanted = set(names)
@@ -130,7 +137,11 @@ def _in_order(frame: Frame, names: Any) -> list[str]:
 
 
 def compile_piece(
-    frame: Frame, statements: list[ast.stmt], parameters: Sequence[str], cells: Sequence[str]
+    frame: Frame,
+    statements: list[ast.stmt],
+    parameters: Sequence[str],
+    cells: Sequence[str],
+    drawn: frozenset[str] = frozenset(),
 ) -> CodeType:
     """Compile statements of ``frame`` as a function of ``parameters`` with ``cells`` as free variables."""
     declared = _declarations(frame)
@@ -145,6 +156,7 @@ def compile_piece(
     head += [_never_assigned(n) for n in sorted(local & names_in(statements))]
     name = "_jm_piece"  # not the function's own name, which its body may use
     inner = _function(name, parameters, [*head, *statements])
+    setattr(inner, DRAWN, drawn)
     outer = _function("_jm_cells", free, [inner])
     body: list[ast.stmt] = [outer]
     for owner in _owners(frame.code.co_qualname):

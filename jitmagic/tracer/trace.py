@@ -23,7 +23,7 @@ from jitmagic.tracer.finish import add_final_guards
 from jitmagic.tracer.frame import Frame, frame_of
 from jitmagic.tracer.guards import ClosureSource, LocalSource
 from jitmagic.tracer.output import OutputGraph, Policy
-from jitmagic.tracer.resume import BreakHere, Continuation, continue_after
+from jitmagic.tracer.resume import DRAWN, BreakHere, Continuation, continue_after
 from jitmagic.tracer.signals import PlainRun, Raised, Restart
 from jitmagic.tracer.split import split
 from jitmagic.tracer.variables.base import VariableTracker
@@ -86,6 +86,7 @@ def _frame(function: FunctionType) -> Frame:
 
 def _evaluator(function: FunctionType, frame: Frame, arguments: dict[str, Any], output: OutputGraph) -> Evaluator:
     builder = output.builder
+    builder.drawn = getattr(frame.node, DRAWN, frozenset())
     closure = {
         name: builder.real_cell(cell, ClosureSource(index, name), f"C[{index}]")
         for index, (name, cell) in enumerate(

@@ -27,6 +27,7 @@ __all__ = [
     "expression_guard",
     "identity_guard",
     "length_guard",
+    "short_text",
     "type_guard",
     "writeable_guard",
 ]
@@ -88,7 +89,7 @@ def constant_guard(source: Source, value: Any, span: Span | None = None) -> Guar
         form = ("float",)
     else:
         test = "type({v}) is type({k}) and repr({v}) == repr({k})"
-    return Guard("CONSTANT_MATCH", source, test, _short(value), "{v}", value, remedy=_HOIST, span=span, form=form)
+    return Guard("CONSTANT_MATCH", source, test, short_text(value), "{v}", value, remedy=_HOIST, span=span, form=form)
 
 
 _HOIST = "pass it as an argument, or keep it at one value"
@@ -102,7 +103,8 @@ def _float_test(value: float) -> str:
     return "{v} == {k}"
 
 
-def _short(value: Any) -> str:
+def short_text(value: Any) -> str:
+    """The repr of a value, cut to what a message has room for."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -231,7 +233,7 @@ def class_attribute_guard(source: Source, cls: type, name: str, entry: Any) -> G
         "CLASS_ATTRIBUTE",
         source,
         f"class_entry(type({{v}}), {name!r}) is {{k}}",
-        _short(found),
+        short_text(found),
         f"class_entry(type({{v}}), {name!r})",
         found,
         about=f"{cls.__name__}.{name}",
@@ -260,26 +262,12 @@ def keys_guard(source: Source, kind: type, keys: tuple[Any, ...]) -> Guard:
         "DICT_KEYS",
         source,
         f"type({{v}}) is {kind.__name__ if kind is dict else 'type({k}[1])'} and {{v}}.keys() == {{k}}[0]",
-        _short(list(keys)),
+        short_text(list(keys)),
         "list({v})",
         (dict.fromkeys(keys).keys(), kind()),
         about=f"keys of {source.text}",
         remedy="keep the same keys",
         form=("keys", keys) if kind is dict else (),
-    )
-
-
-def key_order_guard(source: Source, keys: tuple[Any, ...]) -> Guard:
-    """DICT_KEYS in order: for traces that looped over the dict (B40)."""
-    return Guard(
-        "DICT_KEYS",
-        source,
-        "tuple({v}) == {k}",
-        _short(list(keys)),
-        "list({v})",
-        keys,
-        about=f"order of the keys of {source.text}",
-        remedy="fill the dict in one order",
     )
 
 
@@ -289,7 +277,7 @@ def set_guard(source: Source, value: Any) -> Guard:
         "EQUALS_MATCH",
         source,
         "type({v}) is type({k}) and {v} == {k}",
-        _short(value),
+        short_text(value),
         "{v}",
         type(value)(value),
         about=source.text,
@@ -304,7 +292,7 @@ def own_class_attribute_guard(source: Source, cls: type, name: str) -> Guard:
         "CLASS_ATTRIBUTE",
         source,
         f"class_entry({{v}}, {name!r}) is {{k}}",
-        _short(found),
+        short_text(found),
         f"class_entry({{v}}, {name!r})",
         found,
         about=f"{source.text}.{name}",
@@ -420,7 +408,7 @@ def super_attribute_guard(source: Source, owner: type, name: str, entry: Any) ->
         "CLASS_ATTRIBUTE",
         source,
         f"super_entry(type({{v}}), {{k}}[0], {name!r}) is {{k}}[1]",
-        _short(found),
+        short_text(found),
         f"super_entry(type({{v}}), {{k}}[0], {name!r})",
         (owner, found),
         about=f"super().{name}",

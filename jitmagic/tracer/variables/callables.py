@@ -13,7 +13,7 @@ from jitmagic.ops.extern import extern
 from jitmagic.ops.python_numbers import NUMBER_FUNCTIONS
 from jitmagic.tracer.effects import AttributeEffect
 from jitmagic.tracer.guards import DictSource, Source
-from jitmagic.tracer.guards.kinds import own_class_attribute_guard
+from jitmagic.tracer.guards.kinds import missing_key_guard, own_class_attribute_guard
 from jitmagic.tracer.signals import NotConstant
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
@@ -119,10 +119,12 @@ class ModuleTracker(VariableTracker):
         own = vars(self.value)
         if name not in own:
             if not hasattr(self.value, name):
+                if self.source is not None:
+                    tx.output.guards.add(missing_key_guard(self.source, name))
                 raise python_error(AttributeError, f"module {self.value.__name__!r} has no attribute {name!r}")
             raise Unsupported("attribute", f"{self.describe()}.{name}")
-        source = None if self.source is None else DictSource(self.source, name)
-        return tx.output.builder.wrap(tx, own[name], source)
+        source = self.source or tx.output.constant_source(self.value)
+        return tx.output.builder.wrap(tx, own[name], DictSource(source, name))
 
     def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
         raise Unsupported("store", f"{self.describe()}.{name} = ...")
@@ -165,6 +167,8 @@ class ClassTracker(CallableTracker):
         if pending is not None:
             return pending
         entry = find_in_class(cls, name)
+        if entry is MISSING and self.source is not None:
+            tx.output.guards.add(own_class_attribute_guard(self.source, cls, name))
         if entry is MISSING or (hasattr(type(cls), name) and name not in OF_OBJECT):
             if not hasattr(cls, name):
                 text = f"type object {cls.__name__!r} has no attribute {name!r}"

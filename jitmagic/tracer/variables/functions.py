@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.effects import CellEffect
-from jitmagic.tracer.guards import Source
+from jitmagic.tracer.guards import AttributeSource, Source
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant
 
@@ -65,7 +65,8 @@ class FunctionTracker(VariableTracker):
 
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
         if name in ("__name__", "__qualname__", "__module__", "__doc__"):
-            return Constant(getattr(self.function, name))
+            source = self.source or tx.output.constant_source(self.function)
+            return tx.output.builder.wrap(tx, getattr(self.function, name), AttributeSource(source, name))
         raise Unsupported("attribute", f"{self.describe()}.{name}")
 
     def reconstruct(self, emit: Emitter) -> str:

@@ -262,6 +262,7 @@ class SetTracker(VariableTracker):
         self.source = source
         self.cls = cls
         self.is_changed = False
+        self.order_read: Callable[[], None] | None = None
 
     def python_type(self) -> type:
         return self.cls
@@ -279,7 +280,18 @@ class SetTracker(VariableTracker):
         return Constant(key_of(value) in self.values)
 
     def iterate(self, tx: Evaluator) -> VariableTracker:
-        return SequenceIterator([Constant(v) for v in self.cls(self.values)])
+        return SequenceIterator([Constant(v) for v in self.members()])
+
+    def members(self) -> tuple[Any, ...]:
+        """The members in the order in which Python gives them, which depends on how the set came about."""
+        if self.source is None:
+            return tuple(self.cls(list(self.values)))
+        if self.is_changed and len(self.values) > 1:
+            raise Unsupported("iterate", f"{self.describe()}, which was changed")
+        if self.order_read is not None:
+            self.order_read()
+            self.order_read = None
+        return tuple(self.values)
 
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
         if name in _SET_METHODS and (self.cls is set or name not in ("add", "discard", "remove")):

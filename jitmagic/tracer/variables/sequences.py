@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter
     from jitmagic.tracer.evaluator import Evaluator
 
-__all__ = ["ListTracker", "NamedTupleTracker", "RangeTracker", "SequenceMethod", "SliceTracker", "TupleTracker"]
+__all__ = [
+    "ListTracker",
+    "NamedTupleTracker",
+    "RangeTracker",
+    "SequenceMethod",
+    "SequenceTracker",
+    "SliceTracker",
+    "TupleTracker",
+]
 
 
 class SequenceTracker(VariableTracker):

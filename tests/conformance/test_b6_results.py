@@ -1,0 +1,83 @@
+"""Rows B67 to B72: results of captured operations."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+import jitmagic as jm
+from tests.conformance.programs import explained, load, same_everywhere
+
+
+def test_b67_compiling_leaves_the_random_streams_alone() -> None:
+    names = load("x = np.ones(2)\ndef f(x): return np.sort(x * 2)[::-1] + np.random.rand(2)")
+    f = jm.compile(names["f"])
+    np.random.seed(5), random.seed(5)
+    f(names["x"])
+    found = np.random.rand(), random.random()
+    np.random.seed(5), random.seed(5)
+    names["f"].jit.plain(names["x"]) if hasattr(names["f"], "jit") else names["f"](names["x"])
+    assert found == (np.random.rand(), random.random())
+
+
+def test_b67_an_error_of_an_operation_can_be_caught() -> None:
+    text = """
+a, b = np.ones(3), np.ones(4)
+def f(a, b):
+    try:
+        return a + b
+    except ValueError as error:
+        return a * 2, str(error)
+"""
+    same_everywhere(text, ["f(a, b)", "f(a, a)", "f(a, b)"])
+    text = "a, b = np.ones(3), np.ones(4)\ndef f(a, b): return a + b"
+    same_everywhere(text, ["f(a, b)", "f(a, a)", "f(a, b)"])
+
+
+def test_b68_multiple_results_keep_their_class() -> None:
+    text = """
+x = np.array([[2.0, 1.0], [1.0, 3.0]])
+def f(x):
+    u, s, v = np.linalg.svd(x)
+    e = np.linalg.eigh(x)
+    return u, s, v, np.linalg.svd(x).S, e, e.eigenvalues, e._fields, np.linalg.slogdet(x), divmod(x, 2)
+"""
+    same_everywhere(text, ["f(x)", "f(x * 2)"])
+    text = """
+x = np.array([3.0, 1.0, 3.0])
+def f(x):
+    v, i, c = np.unique(x, return_inverse=True, return_counts=True)
+    return v, i, c, np.meshgrid(x, x), np.unique(x), np.modf(x), np.frexp(x), np.histogram(x, 2), np.nonzero(x > 1)
+"""
+    same_everywhere(text, ["f(x)", "f(x[:2])"])
+
+
+def test_b69_seeding_in_the_middle_stays_in_order() -> None:
+    text = """
+x = np.ones(3)
+def f(x):
+    a = np.random.rand(3)
+    np.random.seed(0)
+    b = np.random.rand(3)
+    return x * a, x * b
+"""
+    same_everywhere(text, ["f(x)", "f(x)"])
+
+
+def test_b70_results_that_are_no_arrays() -> None:
+    text = "x = np.ones((2, 3))\ndef f(x): return x * x.size + x.ndim, x.itemsize, x.nbytes, x.shape[0] % 2, x.dtype"
+    same_everywhere(text, ["f(x)", "f(x.T)"])
+    assert explained(text, "f(x)").break_count == 0
+    text = "@jm.allow_in_graph\ndef g(x): return 'text'\nx = np.ones(2)\ndef f(x): return g(x), x * 2"
+    same_everywhere(text, ["f(x)", "f(x)"])
+
+
+def test_b72_a_shape_assigned_in_the_function_is_not_the_shape_of_the_argument() -> None:
+    text = """
+x = np.arange(6.0)
+def f(x):
+    x.shape = (2, 3)
+    return x * 2
+"""
+    same_everywhere(text, ["f(x)", "x = np.arange(6.0)", "f(x)", "f(np.asfortranarray(np.ones((3, 2))))"])
