@@ -49,5 +49,3 @@ def member_order_guard(source: Source, members: tuple[Any, ...]) -> Guard:
     return Guard(
         "EQUALS_MATCH", source, test, short_text(list(members)), "list({v})", held, about=f"order of {source.text}"
     )
-
-
