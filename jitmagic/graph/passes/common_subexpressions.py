@@ -20,7 +20,7 @@ __all__ = ["CommonSubexpressions"]
 
 @dataclass(frozen=True, slots=True)
 class CommonSubexpressions:
-    """Leaves alone what has effects, and two nodes that are both outputs: the caller must get separate arrays.
+    """Leaves alone what has effects, and two nodes whose memory outputs have: the caller must get separate arrays.
 
     Nothing is merged across a node that writes, since its operands then hold other values.
     """
@@ -28,8 +28,8 @@ class CommonSubexpressions:
     def run(self, graph: Graph) -> Graph:
         copier = Copier(graph)
         known: dict[Hashable, Node] = {}
-        outputs = set(graph.outputs)
-        taken: set[Node] = set()  # copies that already stand for an output
+        outputs = set(graph.outputs) | {_owner(node) for node in graph.outputs}
+        taken: set[Node] = set()  # copies that already stand for an output, or hold its memory
         for node in graph.nodes:
             if not node.is_pure:
                 known.clear()
@@ -42,6 +42,13 @@ class CommonSubexpressions:
             if node in outputs:
                 taken.add(twin)
         return copier.finish()
+
+
+def _owner(node: Node) -> Node:
+    """The call that made the memory which ``node`` shows."""
+    while node.view_of is not None or node.kind == "item":
+        node = node.args[0] if node.view_of is None else node.view_of
+    return node
 
 
 def _key(node: Node, copier: Copier) -> Hashable:
