@@ -22,7 +22,6 @@ from jitmagic.tracer.split import PIECE
 if TYPE_CHECKING:
     from jitmagic.tracer.builder import Builder
     from jitmagic.tracer.effects import Effect
-    from jitmagic.tracer.evaluator import Evaluator
     from jitmagic.tracer.variables.base import VariableTracker
 
 __all__ = ["OutputGraph", "Policy"]
@@ -86,7 +85,7 @@ class OutputGraph:
     ignored: frozenset[str] = frozenset()
     symbols_by_size: dict[int, SymInt] = field(default_factory=dict)
     is_finished: bool = False
-    evaluating: list[Evaluator] = field(default_factory=list)  # the frame, and what is inlined in it just now
+    evaluating: list[Any] = field(default_factory=list)  # Evaluators: the frame, and what is inlined in it
     builder: Builder = field(init=False)  # set by whoever makes the output: it wraps values for it
 
     def __post_init__(self) -> None:
