@@ -42,6 +42,34 @@ def line(x):
     return x * 2.0 + 1.0
 
 
+@case((1_000_000,))
+def blend(x):
+    """Six operations of plain arithmetic."""
+    return np.sqrt(x * x) / (1.0 + x) + x * x
+
+
+@case((1000, 1000))
+def cross(z):
+    """Five shifted views."""
+    return (z[1:-1, 1:-1] + z[:-2, 1:-1] + z[2:, 1:-1] + z[1:-1, :-2] + z[1:-1, 2:]) / 5.0
+
+
+@case((1000, 1000))
+def softmax(x):
+    """Folds along rows, a function, broadcasting."""
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+@case((1000, 1000))
+def clip_edges(z):
+    """Writes into parts of a new array, and a choice."""
+    out = np.zeros_like(z)
+    out[1:-1] = np.where(z[2:] > z[:-2], z[2:] * 0.5, z[:-2] + 1.0)
+    out[0] = 1.0
+    return out
+
+
 @case((1000,), (1_000_000,))
 def bell(x):
     """A transcendental function between arithmetic."""
