@@ -51,6 +51,7 @@ class Fusion:
     folds: dict[Node, FoldRecipe] = field(default_factory=dict)
     home: dict[Node, Group] = field(default_factory=dict)
     groups: list[Group] = field(default_factory=list)
+    order: dict[Node, int] = field(default_factory=dict)
     reads: dict[Group, dict[Group, None]] = field(default_factory=dict)
     readers: dict[Node, list[Group]] = field(default_factory=dict)  # loops that read an array, newest last
 
@@ -63,6 +64,7 @@ class Fusion:
             self.reads[group] = {}
         group.nodes.append(node)
         self.home[node] = group
+        self.order[node] = len(self.order)
         for operand in node.operands():
             if self.home[operand] is not group:
                 self.reads[group][self.home[operand]] = None
@@ -85,6 +87,9 @@ class Fusion:
         reduced = None if fold is None else fold.reduced
         group = next((g for g in self.candidates(node) if self.accepts(g, node, space, reduced)), None)
         group = group or Group(space=space)
+        for other in [self.home[o] for o in node.operands()]:
+            if self.may_merge(group, other):
+                self.merge(group, other)
         if fold is not None:
             group.reduced = fold.reduced
         return group
@@ -110,9 +115,37 @@ class Fusion:
             and not self.closes_a_cycle(group, node)
         )
 
-    def has_room(self, group: Group, node: Node) -> bool:
-        inside = set(group.nodes)
-        outside = {o for n in (*group.nodes, node) for o in n.operands() if o not in inside}
+    def may_merge(self, group: Group, other: Group) -> bool:
+        """Whether two loops over one space may become one: neither reads the other, not even through a third."""
+        return (
+            other is not group
+            and group in self.reads
+            and group.space == other.space
+            and group.reduced is None
+            and other.reduced is None
+            and len(group.nodes) + len(other.nodes) < NODE_LIMIT
+            and self.has_room(group, *other.nodes)
+            and not self.depends(group, other)
+            and not self.depends(other, group)
+        )
+
+    def merge(self, group: Group, other: Group) -> None:
+        """Move all nodes of ``other`` into ``group``."""
+        group.nodes = sorted(group.nodes + other.nodes, key=self.order.__getitem__)
+        for node in other.nodes:
+            self.home[node] = group
+        self.reads[group] |= self.reads.pop(other)
+        self.groups.remove(other)
+        for reads in self.reads.values():
+            if other in reads:
+                del reads[other]
+                reads[group] = None
+        for readers in self.readers.values():
+            readers[:] = [group if reader is other else reader for reader in readers]
+
+    def has_room(self, group: Group, *nodes: Node) -> bool:
+        inside = {*group.nodes, *nodes}
+        outside = {o for n in inside for o in n.operands() if o not in inside}
         return len(outside) + 2 <= OPERAND_LIMIT and len(group.nodes) < NODE_LIMIT
 
     def closes_a_cycle(self, group: Group, node: Node) -> bool:
@@ -134,15 +167,13 @@ class Fusion:
     def in_order(self) -> list[Group]:
         """Groups so that each runs after those it reads; otherwise as in the program."""
         done: dict[Group, None] = {}
-
-        def visit(group: Group) -> None:
-            if group not in done:
-                for earlier in self.reads[group]:
-                    visit(earlier)
-                done[group] = None
-
-        for group in self.groups:
-            visit(group)
+        stack = self.groups[::-1]
+        while stack:  # (no recursion: a long program is a long chain)
+            waiting = [g for g in self.reads[stack[-1]] if g not in done]
+            if waiting and stack[-1] not in done:
+                stack += waiting[::-1]
+            else:
+                done[stack.pop()] = None
         # writes into inputs come last: nothing may fail after them, nobody may read what they change
         return sorted(done, key=lambda g: any(n.written() for n in g.nodes))
 
