@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from jitmagic.ops import Op, all_ops
 from jitmagic.ops.lowering import InnerLoop, Lowering, Pointwise, Reduction, Scan
 
@@ -44,4 +45,5 @@ def _form(target: object) -> str:
 
 
 if __name__ == "__main__":
-    print(markdown())  # noqa: T201 - printing is what this module is run for
+    sys.stdout.write(markdown() + "
+")

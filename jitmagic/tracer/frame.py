@@ -63,7 +63,7 @@ class Frame:
 
     def inner_code(self, node: ast.AST) -> CodeType:
         """The code object of a function or lambda that this body defines."""
-        line = min([n.lineno for n in getattr(node, "decorator_list", [])] + [node.lineno])  # type: ignore[attr-defined]
+        line = min([n.lineno for n in getattr(node, "decorator_list", [])] + [node.lineno])  # type: ignore[attr-defined]  # every definition has a line
         name = getattr(node, "name", "<lambda>")
         found = [c for c in _defined_in(self.code) if c.co_name == name and c.co_firstlineno == line]
         if len(found) > 1:

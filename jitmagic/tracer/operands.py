@@ -106,7 +106,7 @@ def wrap_inferred(
     if inferred.view_of is not None:
         node.view_of = node.args[inferred.view_of]
     if inferred.same_as is not None:
-        target = node.kwargs["out"] if inferred.same_as == "out" else node.args[inferred.same_as]  # type: ignore[index]
+        target = node.kwargs["out"] if inferred.same_as == "out" else node.args[inferred.same_as]  # type: ignore[index]  # out= is by name, others by place
         return _same_object(node, target, operands)
     if isinstance(meta, tuple):
         return _wrap_tuple(tx, node, inferred)

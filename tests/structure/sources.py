@@ -51,9 +51,20 @@ class Source:
             return "widgets"
         return rest[0] if rest else ""
 
-    def imports(self, known: frozenset[str]) -> list[Import]:
-        """Every module of ours that it imports, wherever in the file the import stands."""
-        return [found for node in ast.walk(self.tree) for found in self._imported(node, known)]
+    def imports(self, known: frozenset[str], *, for_types: bool = True) -> list[Import]:
+        """Every module of ours that it imports, wherever in the file the import stands.
+
+        With ``for_types`` False without those below ``if TYPE_CHECKING``, which never happen.
+        """
+        skipped = set() if for_types else {id(n) for n in self._type_checking()}
+        nodes = (node for node in ast.walk(self.tree) if id(node) not in skipped)
+        return [found for node in nodes for found in self._imported(node, known)]
+
+    def _type_checking(self) -> Iterator[ast.AST]:
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+                for statement in node.body:
+                    yield from ast.walk(statement)
 
     def _imported(self, node: ast.AST, known: frozenset[str]) -> Iterator[Import]:
         if isinstance(node, ast.Import):

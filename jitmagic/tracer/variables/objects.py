@@ -132,7 +132,7 @@ class ObjectTracker(VariableTracker):
 
     def absent(self, name: str) -> Raised:
         error = python_error(AttributeError, f"{self.cls.__name__!r} object has no attribute {name!r}")
-        error.error.name = name  # type: ignore[attr-defined]
+        error.error.name = name  # type: ignore[attr-defined]  # AttributeError has a name
         return error
 
     # -- writes

@@ -122,7 +122,7 @@ class NamedTupleTracker(TupleTracker):
         return self.cls(*(v.constant() for v in self.items))
 
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
-        fields: tuple[str, ...] = self.cls._fields  # type: ignore[attr-defined]
+        fields: tuple[str, ...] = self.cls._fields  # type: ignore[attr-defined]  # a slice gives a list
         if name in fields:
             return tx.realize(self.items[fields.index(name)])
         if name == "_fields":
@@ -351,7 +351,7 @@ class RangeTracker(VariableTracker):
         return all(v.is_constant for v in self.bounds)
 
     def length(self, tx: Evaluator) -> VariableTracker:
-        start, stop, step = (v.value for v in self.bounds)  # type: ignore[attr-defined]
+        start, stop, step = (v.value for v in self.bounds)  # type: ignore[attr-defined]  # ints, known or not
         if isinstance(stop, SymInt) and start == 0 and step == 1 and stop >= 0:
             return wrap_size(stop)
         return Constant(len(self.constant()))
