@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+
 from jitmagic.ops import Op, all_ops
 from jitmagic.ops.lowering import InnerLoop, Lowering, Pointwise, Reduction, Scan
 
@@ -45,5 +46,4 @@ def _form(target: object) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(markdown() + "
-")
+    sys.stdout.write(f"{markdown()}\n")
