@@ -22,6 +22,7 @@ __all__ = [
     "Expr",
     "For",
     "If",
+    "Leave",
     "Load",
     "Logic",
     "Not",
@@ -170,7 +171,12 @@ class Continue:
     pass
 
 
-Stmt: TypeAlias = Assign | Store | If | For | While | Break | Continue
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """Leave the region: what comes now only plain Python can do; the loop is run again as plain Python."""
+
+
+Stmt: TypeAlias = Assign | Store | If | For | While | Break | Continue | Leave
 
 
 @dataclass(frozen=True, slots=True)

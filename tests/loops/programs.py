@@ -90,7 +90,7 @@ def jacobi(u, steps):
     a = u.copy()
     b = u.copy()
     n, m = u.shape
-    for t in range(steps):
+    for _t in range(steps):
         for i in range(1, n - 1):
             for j in range(1, m - 1):
                 b[i, j] = 0.25 * (a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1])
@@ -103,7 +103,7 @@ def jacobi(u, steps):
 def gauss_seidel(u, steps):
     u = u.copy()
     n, m = u.shape
-    for t in range(steps):
+    for _t in range(steps):
         for i in range(1, n - 1):
             for j in range(1, m - 1):
                 u[i, j] = (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1]) / 4
@@ -114,7 +114,7 @@ def heat_1d(u, steps, alpha):
     u = u.copy()
     v = u.copy()
     n = len(u)
-    for t in range(steps):
+    for _t in range(steps):
         for i in range(1, n - 1):
             v[i] = u[i] + alpha * (u[i + 1] - 2 * u[i] + u[i - 1])
         for i in range(1, n - 1):
@@ -127,7 +127,7 @@ def wave_2d(u, steps, c):
     now = u.copy()
     new = u.copy()
     n, m = u.shape
-    for t in range(steps):
+    for _t in range(steps):
         for i in range(1, n - 1):
             for j in range(1, m - 1):
                 lap = now[i + 1, j] + now[i - 1, j] + now[i, j + 1] + now[i, j - 1] - 4.0 * now[i, j]
@@ -171,7 +171,7 @@ def nbody(pos, vel, mass, steps, dt):
     p = pos.copy()
     v = vel.copy()
     n = len(mass)
-    for t in range(steps):
+    for _t in range(steps):
         for i in range(n):
             ax = 0.0
             ay = 0.0

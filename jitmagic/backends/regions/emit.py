@@ -263,6 +263,8 @@ def _const(e: _Emitter, node: ir.Const) -> str:
 def _cast(e: _Emitter, node: ir.Cast) -> str:
     source, target = node.operand.type, node.type
     text = e.value(node.operand)
+    if {source, target} <= {"pybool", "bool"}:
+        return text
     if source in ("pybool", "bool"):
         text = f"np.int64({text})"
         source = "pyint"
@@ -592,6 +594,7 @@ _STATEMENTS: Mapping[type, Callable[..., None]] = {
     ir.If: _if,
     ir.For: _for,
     ir.While: _while,
+    ir.Leave: lambda e, node: e.line(f"return {int(Status.EXIT)}"),
     ir.Break: lambda e, node: e.line("break"),
     ir.Continue: lambda e, node: e.line("continue"),
 }

@@ -1,8 +1,7 @@
-"""Takes the syntax of a loop and the types of what it reads, gives typed statements.
+"""Takes the syntax of a loop and the kinds of what it reads, gives typed statements.
 
-Types are found by abstract evaluation in program order. At a loop head the types of the variables that the body
-rebinds must settle: a variable that is an int or float before the loop and a NumPy scalar after one round starts as
-that scalar, if this changes the type of nothing that the first round computes.
+Kinds are found by abstract evaluation in program order. At a loop head a variable may be all that it is before the
+loop or at the end of a round; the body is evaluated until that settles.
 """
 
 from __future__ import annotations
@@ -13,613 +12,342 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jitmagic.graph import region as ir
-from jitmagic.tracer.loops.rules import binary_types, compare_type, function_types, is_numpy, refuse, store_is_exact
+from jitmagic.tracer.loops.cases import Made, all_cases, bind
+from jitmagic.tracer.loops.expressions import Expressions, Outside, Turn, cast
+from jitmagic.tracer.loops.kinds import CODES, UNBOUND, Kinds, Types, coerce, join_all, tag, variable
+from jitmagic.tracer.loops.rules import is_integer, refuse, store_is_exact
+from jitmagic.tracer.loops.turning import replaced, spelled_out
+from jitmagic.tracer.names import names_in
 
-__all__ = ["Builder", "Outside"]
+__all__ = ["Builder"]
 
-BINARY: Mapping[type[ast.operator], str] = {
-    ast.Add: "add",
-    ast.Sub: "sub",
-    ast.Mult: "mul",
-    ast.Div: "truediv",
-    ast.FloorDiv: "floordiv",
-    ast.Mod: "mod",
-    ast.Pow: "pow",
-    ast.BitAnd: "and_",
-    ast.BitOr: "or_",
-    ast.BitXor: "xor",
-}
-COMPARE: Mapping[type[ast.cmpop], str] = {
-    ast.Eq: "eq",
-    ast.NotEq: "ne",
-    ast.Lt: "lt",
-    ast.LtE: "le",
-    ast.Gt: "gt",
-    ast.GtE: "ge",
-}
-LITERAL_TYPES: Mapping[type, str] = {bool: "pybool", int: "pyint", float: "pyfloat"}
-WORD = 2**62  # Python ints in a region stay below this size; a result that might not leaves the region
+ATTEMPTS = 12  # to settle the kinds at a loop head; each only adds kinds
+TURNS = 40  # expressions of one statement that become statements
+
+Block = tuple[ir.Stmt, ...]
 
 
-class Outside:
-    """What the region asks of the world around it; ``capture`` answers from the trackers."""
-
-    def array(self, node: ast.expr) -> ir.ArrayParameter | None:
-        """The array that an expression denotes, if it denotes one that the loop does not rebind."""
-        raise NotImplementedError
-
-    def scalar(self, node: ast.expr) -> ir.Var | ir.Const | None:
-        """The number that it denotes, as a parameter of the region."""
-        raise NotImplementedError
-
-    def function(self, node: ast.expr) -> str | None:
-        """The full name of the function that it denotes (``math.sqrt``, ``builtins.abs``)."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, slots=True)
-class Either:
-    """The variable has the type ``now`` if the loop before has run, else it still is a Python number of ``before``."""
-
-    now: str
-    before: str
-
-
-@dataclass(frozen=True, slots=True)
-class Mixed(Either):
-    """The same where the variable may be either now, in two variables of the region: only a loop head joins them."""
+@dataclass(slots=True)
+class _Loop:
+    head: Types
+    continues: list[Types] = field(default_factory=list)
+    breaks: list[Types] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Builder:
-    """``types`` maps the Python variables that are bound now to their types."""
+    """``types`` has what the Python variables may be now; names that the loop does not bind are not in it."""
 
     outside: Outside
-    types: dict[str, str | Either] = field(default_factory=dict)
+    types: Types = field(default_factory=dict)
+    rebound: frozenset[str] = frozenset()
     written: set[str] = field(default_factory=set)
-    seen: list[str] = field(default_factory=list)
-    doubtful: dict[int, tuple[ir.Expr, Either]] = field(default_factory=dict)
-    loops: list[list[dict[str, str | Either]]] = field(default_factory=list)
-
-    # -- expressions
-    def expression(self, node: ast.expr, *, either: bool = False) -> ir.Expr:
-        """``either`` says that the user of the value asks ``kinds`` and treats all of them alike."""
-        if isinstance(node, ast.Name) and isinstance(kind := self.types.get(node.id), Either):
-            if isinstance(kind, Mixed):
-                raise refuse(f"{node.id}, which may have two types")
-            made: ir.Expr = self.doubt(_versioned(node.id, kind.now), kind)
-        else:
-            handler = _EXPRESSIONS.get(type(node))
-            if handler is None:
-                raise refuse(f"the expression {ast.unparse(node)}")
-            made = handler(self, node)
-        if not either and id(made) in self.doubtful:
-            raise refuse(f"{ast.unparse(node)}, which may have two types")
-        if not isinstance(node, ast.Name):
-            self.seen.append(made.type)
-        return made
-
-    def doubt(self, made: ir.Expr, kind: Either) -> ir.Expr:
-        """Note that a value may be a NumPy scalar or the Python number of equal value."""
-        self.doubtful[id(made)] = (made, kind)
-        return made
-
-    def kinds(self, made: ir.Expr) -> tuple[str, ...]:
-        """The types that a value may have."""
-        known = self.doubtful.get(id(made))
-        return (made.type,) if known is None else (known[1].now, known[1].before)
-
-    def kind(self, made: ir.Expr) -> str | Either:
-        known = self.doubtful.get(id(made))
-        return made.type if known is None else known[1]
-
-    def truth(self, node: ast.expr) -> ir.Expr:
-        """An expression as a condition; a comparison may have operands of two types, its outcome is the same."""
-        if isinstance(node, ast.BoolOp):
-            word = "and" if isinstance(node.op, ast.And) else "or"
-            return ir.Logic(word, tuple(self.truth(v) for v in node.values))
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            return ir.Not(self.truth(node.operand))
-        if isinstance(node, ast.Compare):
-            return _compared(self, node)
-        value = self.expression(node, either=True)
-        if value.type in ("pybool", "bool"):
-            return value
-        return ir.Compare("ne", value, ir.Cast(ir.Const(0, "pyint"), value.type))
-
-    def index(self, node: ast.expr, array: ir.ArrayParameter) -> tuple[ir.Expr, ...]:
-        parts = node.elts if isinstance(node, ast.Tuple) else [node]
-        if len(parts) != array.ndim:
-            raise refuse(f"part of an array: {array.name}[{ast.unparse(node)}]")
-        made = tuple(self.expression(p) for p in parts)
-        for each in made:
-            if each.type != "pyint" and not (is_numpy(each.type) and "int" in each.type):
-                raise refuse(f"an index of type {each.type}")
-        return made
+    loops: list[_Loop] = field(default_factory=list)
+    counters: dict[str, ir.Var] = field(default_factory=dict)
 
     # -- statements
-    def block(self, statements: Sequence[ast.stmt]) -> tuple[ir.Stmt, ...]:
+    def block(self, statements: Sequence[ast.stmt]) -> Block:
         made: list[ir.Stmt] = []
         for statement in statements:
-            handler = _STATEMENTS.get(type(statement))
-            if handler is None:
-                raise refuse(f"the statement {ast.unparse(statement).splitlines()[0]}")
-            made.extend(handler(self, statement))
-            if made and isinstance(made[-1], ir.Break | ir.Continue):
+            made.extend(self.statement(statement))
+            if leaves(made):
                 break
         return tuple(made)
 
-    def assign(self, target: ast.expr, value: ir.Expr) -> list[ir.Stmt]:
+    def statement(self, node: ast.stmt) -> Block:
+        handler = _STATEMENTS.get(type(node))
+        if handler is None:
+            raise refuse(f"the statement {ast.unparse(node).splitlines()[0]}")
+        return handler(self, node)
+
+    def simple(self, nodes: Sequence[ast.expr], make: Callable[[Expressions, Sequence[Any]], Made]) -> Block:
+        """Statements that ``make`` gives from expressions, whatever the kinds of the variables in these."""
+        before: Block = ()
+        nodes = list(nodes)
+        for _ in range(TURNS):
+            try:
+                made, self.types = all_cases(self._variables(nodes), self.types, self._maker(nodes, make))
+            except Turn as turn:
+                name = ast.Name(f"_jm{turn.node.lineno}_{turn.node.col_offset}_{turn.node.end_col_offset}", ast.Load())
+                before = (*before, *self.block(spelled_out(turn.node, ast.copy_location(name, turn.node))))
+                nodes = [replaced(n, turn.node, name) for n in nodes]
+            else:
+                return (*before, *made)
+        raise refuse(f"the expression {ast.unparse(nodes[0])}")
+
+    def _maker(
+        self, nodes: Sequence[ast.expr], make: Callable[[Expressions, Sequence[Any]], Made]
+    ) -> Callable[[Mapping[str, str]], Made]:
+        return lambda kinds: make(Expressions(self.outside, kinds, self.counters), nodes)
+
+    def _variables(self, nodes: Sequence[ast.expr]) -> list[str]:
+        found = (n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name))
+        return [n for n in dict.fromkeys(found) if n in self.types or n in self.rebound]
+
+    def condition(self, node: ast.expr) -> tuple[Block, ir.Expr]:
+        """Statements to run first, and the truth of an expression."""
+        name = f"_jm_test{node.lineno}_{node.col_offset}"
+        made = self.simple([node], lambda e, nodes: bind(name, _python_truth(e.truth(nodes[0]))))
+        self.types.pop(name, None)
+        if leaves(made):
+            return made, ir.Const(False, "pybool")
+        last = ir.Assign(tag(name), ir.Const(CODES["pybool"], "pyint"))
+        if len(made) >= 2 and made[-1] == last and isinstance(made[-2], ir.Assign):
+            return made[:-2], made[-2].value
+        return made, variable(name, "pybool")
+
+    def store(self, target: ast.expr, value: ast.expr | None, operate: tuple[Any, ast.expr] | None = None) -> Block:
+        """``target = value``, or ``target = target <operator> operand``."""
         if isinstance(target, ast.Name):
-            self.types[target.id] = self.kind(value)
-            return [ir.Assign(_versioned(target.id, value.type), value)]
+            return self._store_name(target, value, operate)
         if not isinstance(target, ast.Subscript):
             raise refuse(f"the target {ast.unparse(target)}")
-        array = self.outside.array(target.value)
-        if array is None:
-            raise refuse(f"the target {ast.unparse(target)}")
-        for kind in self.kinds(value):
-            if not store_is_exact(kind, array.dtype):
-                raise refuse(f"storing {kind} in an array of {array.dtype}")
-        self.written.add(array.name)
-        return [ir.Store(array.name, self.index(target.slice, array), value)]
 
-    def loop_body(
-        self, node: ast.For | ast.While, before: dict[str, str | Either], enter: Callable[[], Any], *, runs: bool
-    ) -> tuple[list[ir.Stmt], Any, tuple[ir.Stmt, ...]]:
-        """Evaluate a body until the types at its head settle: (casts to make before, what ``enter`` gave, body).
+        def make(e: Expressions, nodes: Sequence[Any]) -> Made:
+            place: ast.Subscript = nodes[0]
+            made = e.make(nodes[1]) if operate is None else e.operate(operate[0], place, nodes[1])
+            load = e.make(place)
+            assert isinstance(load, ir.Load)
+            if not store_is_exact(made.type, load.type):
+                raise refuse(f"storing {made.type} in an array of {load.type}")
+            return Made((ir.Store(load.array, load.index, made),), {})
 
-        ``runs`` says that there is at least one round.
-        """
-        head = dict(before)
-        first: list[str] | None = None
-        for _ in range(4):
-            self.types = dict(head)
-            self.seen = []
-            self.loops.append([])
-            entered = enter()
-            body = self.block(node.body)
-            ends = [*self.loops.pop(), dict(self.types)]
-            first = self.seen if first is None else first
-            widened = _settle(head, ends)
-            if widened is None:
-                _check_first_round(first, self.seen)
-                casts = [_cast_before(n, before[n], head[n]) for n in head if head[n] != before[n]]
-                self.types = _after_loop(before, head, runs=runs)
-                return casts, entered, body
-            head = widened
-        raise refuse("types that do not settle")
-
-
-_ALIKE = {("float64", "pyfloat"), ("int64", "pyint"), ("bool", "pybool")}
-
-
-def _alike(now: str, before: str) -> bool:
-    """Whether a NumPy scalar and a Python number of equal value go through the same arithmetic."""
-    return now == before or (now, before) in _ALIKE or (before, now) in _ALIKE
-
-
-def _check_first_round(first: list[str], last: list[str]) -> None:
-    """Starting a variable in its later type must not change what the first round computes."""
-    if len(first) != len(last) or not all(map(_alike, last, first)):
-        raise refuse("a variable whose first round computes in another type")
-
-
-def _versioned(name: str, kind: str) -> ir.Var:
-    return ir.Var(f"{name}_{kind}", kind)
-
-
-def _settle(
-    head: dict[str, str | Either], ends: Sequence[Mapping[str, str | Either]]
-) -> dict[str, str | Either] | None:
-    """The types to start the next attempt with, or None if those at the end agree with the head."""
-    widened = dict(head)
-    for name in head:
-        for end in ends:
-            if name not in end:
-                raise refuse(f"{name}, which has two types in one round")
-            widened[name] = _join(name, widened[name], end[name])
-    return None if widened == head else widened
-
-
-def _join(name: str, kind: str | Either, later: str | Either) -> str | Either:
-    """A type for a variable that is ``kind`` in one round and ``later`` in the next."""
-    kinds = [*_kinds_of(kind), *_kinds_of(later)]
-    wide = [k for k in kinds if is_numpy(k)] or [k for k in kinds if k == "pyfloat"] or kinds
-    if any(k != wide[0] and not _widens(k, wide[0]) for k in kinds):
-        raise refuse(f"{name}, which is {kinds[0]} in one round and {kinds[-1]} in the next")
-    return wide[0]
-
-
-def _widens(before: str, later: str) -> bool:
-    """``s = 0`` before a loop that adds floats: the int may start as that float."""
-    if later == "bool":
-        return before == "pybool"
-    return before in ("pyint", "pyfloat") and (later == "pyfloat" or is_numpy(later))
-
-
-def _cast_before(name: str, before: str | Either, head: str | Either) -> ir.Stmt:
-    old = before.now if isinstance(before, Either) else before
-    new = head.now if isinstance(head, Either) else head
-    if old == "pyfloat" and "int" in new:
-        raise refuse(f"{name}, which starts as a float and becomes {new}")
-    return ir.Assign(_versioned(name, new), ir.Cast(_versioned(name, old), new))
-
-
-def _after_loop(
-    before: Mapping[str, str | Either], head: Mapping[str, str | Either], *, runs: bool
-) -> dict[str, str | Either]:
-    """After the loop: names of the head keep its type; names that only the body binds may be unbound."""
-    after: dict[str, str | Either] = {}
-    for name, kind in head.items():
-        old = before[name]
-        if kind == old or runs:
-            after[name] = kind
-        elif isinstance(kind, str) and isinstance(old, str):
-            after[name] = Either(kind, old)
-    return after
-
-
-# -- expressions
-def _constant(b: Builder, node: ast.Constant) -> ir.Expr:
-    kind = LITERAL_TYPES.get(type(node.value))
-    if kind is None or (kind == "pyint" and not -WORD < node.value < WORD):  # type: ignore[operator]  # an int here
-        raise refuse(f"the constant {node.value!r}")
-    return ir.Const(node.value, kind)  # type: ignore[arg-type]  # one of LITERAL_TYPES
-
-
-def _name(b: Builder, node: ast.Name) -> ir.Expr:
-    kind = b.types.get(node.id)
-    if isinstance(kind, str):
-        return _versioned(node.id, kind)
-    found = b.outside.scalar(node)
-    if found is None:
-        raise refuse(f"the value of {node.id}")
-    return found
-
-
-def _attribute(b: Builder, node: ast.Attribute) -> ir.Expr:
-    array = b.outside.array(node.value)
-    if array is not None and node.attr == "size" and array.ndim == 1:
-        return ir.Size(array.name, 0)
-    found = b.outside.scalar(node)
-    if found is None:
-        raise refuse(f"the value of {ast.unparse(node)}")
-    return found
-
-
-def _subscript(b: Builder, node: ast.Subscript) -> ir.Expr:
-    owner = node.value
-    if isinstance(owner, ast.Attribute) and owner.attr == "shape" and isinstance(node.slice, ast.Constant):
-        shaped = b.outside.array(owner.value)
-        axis = node.slice.value
-        if shaped is not None and isinstance(axis, int) and -shaped.ndim <= axis < shaped.ndim:
-            return ir.Size(shaped.name, axis % shaped.ndim)
-    array = b.outside.array(owner)
-    if array is None:
-        raise refuse(f"the value of {ast.unparse(node)}")
-    return ir.Load(array.name, b.index(node.slice, array), array.dtype)
-
-
-def binary(operator: str, left: ir.Expr, right: ir.Expr) -> ir.Expr:
-    if operator == "pow" and left.type in ("pyint", "pybool") and right.type in ("pyint", "pybool"):
-        return _int_power(left, right)
-    if operator == "truediv" and {left.type, right.type} <= {"pyint", "pybool"}:
-        return ir.Binary("intdiv", _cast(left, "pyint"), _cast(right, "pyint"), "pyfloat")
-    inner, result = binary_types(operator, left.type, right.type)
-    return ir.Binary(operator, _cast(left, inner), _cast(right, inner), result)
-
-
-def _int_power(base: ir.Expr, exponent: ir.Expr) -> ir.Expr:
-    if not isinstance(exponent, ir.Const) or not 1 <= exponent.value <= 4:
-        raise refuse("a power of ints")
-    made = _cast(base, "pyint")
-    power = made
-    for _ in range(int(exponent.value) - 1):
-        power = ir.Binary("mul", power, made, "pyint")
-    return power
-
-
-def _cast(value: ir.Expr, kind: str) -> ir.Expr:
-    return value if value.type == kind else ir.Cast(value, kind)
-
-
-def _binary(b: Builder, node: ast.BinOp) -> ir.Expr:
-    operator = BINARY.get(type(node.op))
-    if operator is None:
-        raise refuse(f"the operator in {ast.unparse(node)}")
-    return _operate(b, operator, b.expression(node.left, either=True), node.right)
-
-
-def _operate(b: Builder, operator: str, left: ir.Expr, second: ast.expr) -> ir.Expr:
-    """A binary operation; with an operand that may have two types the result may have two as well."""
-    right = b.expression(second, either=True)
-    made = binary(operator, left, right)
-    found = {binary(operator, _as(left, k), _as(right, m)).type for k in b.kinds(left) for m in b.kinds(right)}
-    found.discard(made.type)
-    if not found:
+        place = ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
+        made = self.simple([place, value if operate is None else operate[1]], make)  # type: ignore[list-item]  # one of both
+        self.written |= {s.array for s in walk(made) if isinstance(s, ir.Store)}
         return made
-    other = found.pop()
-    if found or not _alike(made.type, other):
-        raise refuse("an operand that may have two types")
-    return b.doubt(made, Either(made.type, other))
+
+    def _store_name(self, target: ast.Name, value: ast.expr | None, operate: tuple[Any, ast.expr] | None) -> Block:
+        if operate is None:
+            assert value is not None
+            return self.simple([value], lambda e, nodes: bind(target.id, e.make(nodes[0])))
+        read = ast.copy_location(ast.Name(target.id, ast.Load()), target)
+        return self.simple(
+            [read, operate[1]], lambda e, nodes: bind(target.id, e.operate(operate[0], nodes[0], nodes[1]))
+        )
+
+    # -- loops
+    def loop(
+        self, node: ast.For | ast.While, enter: Callable[[], Block], *, leaves_by_itself: bool = True
+    ) -> tuple[Block, Block, Block, Block]:
+        """(what runs before, what ``enter`` gave, body, what runs after), settled."""
+        before = dict(self.types)
+        head = dict(before)
+        for _ in range(ATTEMPTS):
+            self.types = dict(head)
+            loop = _Loop(head)
+            self.loops.append(loop)
+            entered = enter()
+            normal = dict(self.types)
+            body = self.block(node.body)
+            self.loops.pop()
+            ends = loop.continues if leaves(body) else [*loop.continues, self.types]
+            settled = join_all([head, *ends])
+            if settled == head:
+                break
+            head = settled
+        else:
+            raise refuse("a loop whose variables do not settle")
+        if not leaves(body):
+            body = (*body, *coerce(self.types, head))
+        exits = list(loop.breaks)
+        if leaves_by_itself:
+            exits.append(normal)
+        if not exits:
+            raise refuse("a loop without an end")
+        self.types = join_all(exits)
+        after = coerce({}, self._not_in_place(exits), by_tag=True)
+        return tuple(coerce(before, head)), entered, body, tuple(after)
+
+    def _not_in_place(self, exits: Sequence[Types]) -> Types:
+        """The variables whose shared place does not hold the value on every way out."""
+        return {
+            name: kinds
+            for name, kinds in self.types.items()
+            if kinds.shared and any(e.get(name, UNBOUND).place != kinds.shared for e in exits)
+        }
 
 
-def _as(value: ir.Expr, kind: str) -> ir.Expr:
-    return value if value.type == kind else ir.Var("any", kind)
+def leaves(block: Sequence[ir.Stmt]) -> bool:
+    """Whether what follows the block is never reached."""
+    if not block:
+        return False
+    last = block[-1]
+    if isinstance(last, ir.If):
+        return leaves(last.body) and leaves(last.orelse)
+    return isinstance(last, ir.Break | ir.Continue | ir.Leave)
 
 
-def _unary(b: Builder, node: ast.UnaryOp) -> ir.Expr:
-    if isinstance(node.op, ast.Not):
-        return ir.Not(b.truth(node.operand))
-    value = b.expression(node.operand, either=True)
-    if isinstance(node.op, ast.UAdd) and value.type in ("pyint", "pyfloat"):
-        return value
-    if not isinstance(node.op, ast.USub) or value.type in ("pybool", "bool") or value.type.startswith("uint"):
-        raise refuse(f"the operator in {ast.unparse(node)}")
-    if isinstance(value, ir.Const):
-        return ir.Const(-value.value, value.type)
-    if not all(_alike(value.type, kind) for kind in b.kinds(value)):
-        raise refuse(f"{ast.unparse(node)} of an int or a float, whose zeros differ")
-    return _like(b, ir.Unary("neg", value, value.type), value)
+def walk(block: Sequence[ir.Stmt]) -> list[ir.Stmt]:
+    found: list[ir.Stmt] = []
+    for each in block:
+        found.append(each)
+        found += walk(getattr(each, "body", ()))
+        found += walk(getattr(each, "orelse", ()))
+    return found
 
 
-def _like(b: Builder, made: ir.Expr, operand: ir.Expr) -> ir.Expr:
-    """A result that has two types exactly if its operand has."""
-    kind = b.kind(operand)
-    return b.doubt(made, kind) if isinstance(kind, Either) else made
+def _python_truth(value: ir.Expr) -> ir.Expr:
+    return value if value.type == "pybool" else ir.Cast(value, "pybool")
 
 
-def _compare(b: Builder, node: ast.Compare) -> ir.Expr:
-    return _compared(b, node, as_value=True)
-
-
-def _compared(b: Builder, node: ast.Compare, *, as_value: bool = False) -> ir.Expr:
-    """Comparisons; as a condition the type of the outcome does not matter, as a value it does."""
-    left = b.expression(node.left, either=not as_value)
-    tests: list[ir.Expr] = []
-    for op, right_node in zip(node.ops, node.comparators, strict=True):
-        operator = COMPARE.get(type(op))
-        if operator is None:
-            raise refuse(f"the comparison {ast.unparse(node)}")
-        right = b.expression(right_node, either=not as_value)
-        inner, result = compare_type(left.type, right.type)
-        tests.append(ir.Compare(operator, _cast(left, inner), _cast(right, inner), result if as_value else "pybool"))
-        left = right
-    if len(tests) == 1:
-        return tests[0]
-    if len({t.type for t in tests}) > 1:
-        raise refuse(f"the comparison {ast.unparse(node)}")
-    return ir.Logic("and", tuple(tests), tests[0].type)
-
-
-def _bool(b: Builder, node: ast.BoolOp) -> ir.Expr:
-    made = tuple(b.expression(v) for v in node.values)
-    if {m.type for m in made} not in ({"pybool"}, {"bool"}):
-        raise refuse(f"the value of {ast.unparse(node)}")
-    return ir.Logic("and" if isinstance(node.op, ast.And) else "or", made, made[0].type)
-
-
-def _conditional(b: Builder, node: ast.IfExp) -> ir.Expr:
-    test = b.truth(node.test)
-    body, orelse = b.expression(node.body), b.expression(node.orelse)
-    if body.type != orelse.type:
-        raise refuse(f"two types in {ast.unparse(node)}")
-    return ir.Logic("choose", (test, body, orelse), body.type)
-
-
-def _call(b: Builder, node: ast.Call) -> ir.Expr:
-    name = b.outside.function(node.func)
-    if name is None or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
-        raise refuse(f"the call {ast.unparse(node)}")
-    handler = _CALLS.get(name)
-    if handler is not None:
-        return handler(b, node)
-    if len(node.args) != 1:
-        raise refuse(f"the call {ast.unparse(node)}")
-    operand = b.expression(node.args[0], either=True)
-    inner, result = function_types(name, operand.type)
-    made = ir.Unary(name, _cast(operand, inner), result)
-    if any(function_types(name, kind) != (inner, result) for kind in b.kinds(operand)):
-        raise refuse(f"the call {ast.unparse(node)}")
-    return made
-
-
-def _len(b: Builder, node: ast.Call) -> ir.Expr:
-    array = b.outside.array(node.args[0])
-    if array is None or not array.ndim:
-        raise refuse(f"the call {ast.unparse(node)}")
-    return ir.Size(array.name, 0)
-
-
-def _abs(b: Builder, node: ast.Call) -> ir.Expr:
-    value = b.expression(node.args[0], either=True)
-    if value.type in ("pybool", "bool"):
-        raise refuse(f"the call {ast.unparse(node)}")
-    return _like(b, ir.Unary("abs", value, value.type), value)
-
-
-def _extreme(operator: str) -> Callable[[Builder, ast.Call], ir.Expr]:
-    """``max(a, b)`` is ``b if b > a else a``: what stays is the first, also for nan and equal values."""
-
-    def call(b: Builder, node: ast.Call) -> ir.Expr:
-        values = [b.expression(a) for a in node.args]
-        if len(values) < 2 or len({v.type for v in values}) > 1 or values[0].type in ("pybool", "bool"):
-            raise refuse(f"the call {ast.unparse(node)}")
-        best = values[0]
-        for value in values[1:]:
-            best = ir.Logic("choose", (ir.Compare(operator, value, best), value, best), best.type)
-        return best
-
-    return call
-
-
-def _int(b: Builder, node: ast.Call) -> ir.Expr:
-    value = b.expression(node.args[0], either=True)
-    return value if b.kinds(value) == ("pyint",) else ir.Unary("int", value, "pyint")
-
-
-def _float(b: Builder, node: ast.Call) -> ir.Expr:
-    value = b.expression(node.args[0], either=True)
-    return value if b.kinds(value) == ("pyfloat",) else ir.Cast(value, "pyfloat")
-
-
-_CALLS: Mapping[str, Callable[[Builder, ast.Call], ir.Expr]] = {
-    "builtins.len": _len,
-    "builtins.abs": _abs,
-    "builtins.max": _extreme("gt"),
-    "builtins.min": _extreme("lt"),
-    "builtins.int": _int,
-    "builtins.float": _float,
-    "numpy.abs": _abs,
-    "numpy.absolute": _abs,
-}
-_EXPRESSIONS: Mapping[type[ast.expr], Callable[[Builder, Any], ir.Expr]] = {
-    ast.Constant: _constant,
-    ast.Name: _name,
-    ast.Attribute: _attribute,
-    ast.Subscript: _subscript,
-    ast.BinOp: _binary,
-    ast.UnaryOp: _unary,
-    ast.Compare: _compare,
-    ast.BoolOp: _bool,
-    ast.IfExp: _conditional,
-    ast.Call: _call,
-}
-
-
-# -- statements
-def _assign(b: Builder, node: ast.Assign) -> list[ir.Stmt]:
-    if len(node.targets) != 1:
-        raise refuse("several targets")
+def _assign(b: Builder, node: ast.Assign) -> Block:
     target = node.targets[0]
-    if not isinstance(target, ast.Tuple):
-        return b.assign(target, b.expression(node.value, either=True))
-    if not isinstance(node.value, ast.Tuple) or len(node.value.elts) != len(target.elts):
-        raise refuse("unpacking")
-    values = [b.expression(v, either=True) for v in node.value.elts]
-    place = f"{node.lineno}_{node.col_offset}"
-    held = [_like(b, _versioned(f"held{place}_{i}", v.type), v) for i, v in enumerate(values)]
-    made: list[ir.Stmt] = [ir.Assign(h, v) for h, v in zip(held, values, strict=True)]  # type: ignore[arg-type]  # Vars
-    for each, value in zip(target.elts, held, strict=True):
-        made.extend(b.assign(each, value))
+    if len(node.targets) == 1 and not isinstance(target, ast.Tuple | ast.List):
+        return b.store(target, node.value)
+    made: Block = ()
+    places = [(t, e) for t in node.targets for t, e in _pairs(t, node.value)]
+    held = []
+    for position, (_, value) in enumerate(places):
+        name = f"_jm_held{node.lineno}_{node.col_offset}_{position}"
+        made = (*made, *b.store(ast.copy_location(ast.Name(name, ast.Store()), value), value))
+        held.append(ast.copy_location(ast.Name(name, ast.Load()), value))
+    for (each, _), value in zip(places, held, strict=True):
+        made = (*made, *b.store(each, value))
     return made
 
 
-def _augmented(b: Builder, node: ast.AugAssign) -> list[ir.Stmt]:
-    operator = BINARY.get(type(node.op))
-    if operator is None:
-        raise refuse("the operator")
-    load: Any = ast.copy_location(
-        ast.Name(node.target.id, ast.Load())
-        if isinstance(node.target, ast.Name)
-        else ast.Subscript(node.target.value, node.target.slice, ast.Load())
-        if isinstance(node.target, ast.Subscript)
-        else ast.Constant(None),
-        node,
-    )
-    return b.assign(node.target, _operate(b, operator, b.expression(load, either=True), node.value))
+def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """Targets with their values; a value that several targets take is evaluated for each, which changes nothing."""
+    if not isinstance(target, ast.Tuple | ast.List):
+        return [(target, value)]
+    if not isinstance(value, ast.Tuple | ast.List) or len(value.elts) != len(target.elts):
+        raise refuse(f"unpacking {ast.unparse(value)}")
+    if any(isinstance(e, ast.Starred) for e in (*target.elts, *value.elts)):
+        raise refuse(f"unpacking {ast.unparse(value)}")
+    return [pair for t, v in zip(target.elts, value.elts, strict=True) for pair in _pairs(t, v)]
 
 
-def _if(b: Builder, node: ast.If) -> list[ir.Stmt]:
-    test = b.truth(node.test)
+def _annotated(b: Builder, node: ast.AnnAssign) -> Block:
+    return b.store(node.target, node.value) if node.value is not None else ()
+
+
+def _augmented(b: Builder, node: ast.AugAssign) -> Block:
+    return b.store(node.target, None, (type(node.op), node.value))
+
+
+def _if(b: Builder, node: ast.If) -> Block:
+    first, test = b.condition(node.test)
+    if leaves(first):
+        return first
     before = dict(b.types)
     body = b.block(node.body)
-    left = None if _leaves(body) else b.types
-    b.types = dict(before)
+    left = b.types
+    b.types = before
     orelse = b.block(node.orelse)
-    right = None if _leaves(orelse) else b.types
-    b.types = _merge(left, right)
-    return [ir.If(test, body, orelse)]
+    ways = [t for block, t in ((body, left), (orelse, b.types)) if not leaves(block)]
+    if ways:
+        b.types = join_all(ways)
+        body = body if leaves(body) else (*body, *coerce(left, b.types))
+        orelse = orelse if leaves(orelse) else (*orelse, *coerce(ways[-1], b.types))
+    return (*first, ir.If(test, body, orelse))
 
 
-def _leaves(block: tuple[ir.Stmt, ...]) -> bool:
-    return bool(block) and isinstance(block[-1], ir.Break | ir.Continue)
-
-
-def _merge(left: dict[str, Any] | None, right: dict[str, Any] | None) -> dict[str, Any]:
-    """Types after an ``if``. A name that is bound on one side only, or with types that do not mix, must not be read.
-
-    A Python number on one side and the NumPy scalar that it may become on the other are joined by the loop around.
-    """
-    if left is None or right is None:
-        return dict((left if right is None else right) or {})
-    merged: dict[str, Any] = {}
-    for name in left.keys() & right.keys():
-        if left[name] == right[name]:
-            merged[name] = left[name]
-            continue
-        kinds = dict.fromkeys((*_kinds_of(left[name]), *_kinds_of(right[name])))
-        now = next((k for k in kinds if is_numpy(k)), "pyfloat")
-        others = [k for k in kinds if k != now]
-        if len(others) == 1 and _widens(others[0], now):
-            merged[name] = Mixed(now, others[0])
-    return merged
-
-
-def _kinds_of(kind: str | Either) -> tuple[str, ...]:
-    return (kind.now, kind.before) if isinstance(kind, Either) else (kind,)
-
-
-def _for(b: Builder, node: ast.For) -> list[ir.Stmt]:
+def _for(b: Builder, node: ast.For) -> Block:
+    if node.orelse:
+        raise refuse("else after a loop")
     if not isinstance(node.target, ast.Name) or not isinstance(node.iter, ast.Call):
         raise refuse(f"a loop over {ast.unparse(node.iter)}")
     if b.outside.function(node.iter.func) != "builtins.range" or node.iter.keywords:
         raise refuse(f"a loop over {ast.unparse(node.iter)}")
-    start, stop, step = _range(b, node.iter.args)
-    before = dict(b.types)
+    first, (start, stop, step) = _range(b, node.iter.args)
     name = node.target.id
-    counter = ir.Var(f"at{node.lineno}_{node.col_offset}_pyint", "pyint")
+    counter = ir.Var(f"at{node.lineno}_{node.col_offset}", "pyint")
+    if name not in names_in(node.body, stores_only=True):
+        b.counters[name] = counter
 
-    def enter() -> ir.Stmt:
-        b.types[name] = "pyint"
-        return ir.Assign(_versioned(name, "pyint"), counter)
+    def enter() -> Block:
+        b.types[name] = Kinds(("pyint",))
+        kind = ir.Const(CODES["pyint"], "pyint")
+        return ir.Assign(variable(name, "pyint"), counter), ir.Assign(tag(name), kind)
 
-    runs = all(isinstance(v, ir.Const) for v in (start, stop, step)) and _is_nonempty(start, stop, step)
-    casts, bind, body = b.loop_body(node, before, enter, runs=runs)
-    orelse = b.block(node.orelse)
-    return [*casts, ir.For(counter, start, stop, step, (bind, *body), orelse)]
-
-
-def _is_nonempty(start: Any, stop: Any, step: Any) -> bool:
-    return bool(step.value) and len(range(start.value, stop.value, step.value)) > 0
+    casts, entered, body, after = b.loop(node, enter)
+    b.counters.pop(name, None)
+    if leaves(first):
+        return first
+    return (*first, *casts, ir.For(counter, start, stop, step, (*entered, *body)), *after)
 
 
-def _range(b: Builder, args: Sequence[ast.expr]) -> tuple[ir.Expr, ir.Expr, ir.Expr]:
-    values = [b.expression(a) for a in args]
-    if any(v.type != "pyint" and not (is_numpy(v.type) and "int" in v.type) for v in values):
+def _range(b: Builder, args: Sequence[ast.expr]) -> tuple[Block, tuple[ir.Expr, ir.Expr, ir.Expr]]:
+    if not 1 <= len(args) <= 3 or any(isinstance(a, ast.Starred) for a in args):
         raise refuse("a range of what is no int")
-    made = [_cast(v, "pyint") for v in values]
-    if len(made) == 1:
-        return ir.Const(0, "pyint"), made[0], ir.Const(1, "pyint")
-    return made[0], made[1], made[2] if len(made) == 3 else ir.Const(1, "pyint")
+    first: Block = ()
+    values: list[ir.Expr] = []
+    for arg in args:
+        name = f"_jm_bound{arg.lineno}_{arg.col_offset}"
+        made = b.simple([arg], lambda e, nodes, name=name: bind(name, _bound(e.make(nodes[0]))))  # type: ignore[misc]
+        b.types.pop(name, None)
+        if len(made) == 2 and isinstance(made[0], ir.Assign):
+            values.append(made[0].value)
+        else:
+            first = (*first, *made)
+            values.append(variable(name, "pyint"))
+    if len(values) == 1:
+        return first, (ir.Const(0, "pyint"), values[0], ir.Const(1, "pyint"))
+    return first, (values[0], values[1], values[2] if len(values) == 3 else ir.Const(1, "pyint"))
 
 
-def _while(b: Builder, node: ast.While) -> list[ir.Stmt]:
-    before = dict(b.types)
-    casts, test, body = b.loop_body(node, before, lambda: b.truth(node.test), runs=False)
-    return [*casts, ir.While(test, body, b.block(node.orelse))]
+def _bound(value: ir.Expr) -> ir.Expr:
+    if not is_integer(value.type):
+        raise refuse("a range of what is no int")
+    return cast(value, "pyint")
 
 
-def _break(b: Builder, node: ast.stmt) -> list[ir.Stmt]:
-    b.loops[-1].append(dict(b.types))
-    return [ir.Break() if isinstance(node, ast.Break) else ir.Continue()]
+def _while(b: Builder, node: ast.While) -> Block:
+    if node.orelse:
+        raise refuse("else after a loop")
+    tests: list[ir.Expr] = []
+
+    def enter() -> Block:
+        first, test = b.condition(node.test)
+        tests.append(test)
+        return first
+
+    forever = isinstance(node.test, ast.Constant) and bool(node.test.value)
+    casts, first, body, after = b.loop(node, enter, leaves_by_itself=not forever)
+    if not first:
+        return (*casts, ir.While(tests[-1], body), *after)
+    stop = ir.If(ir.Not(tests[-1]), (ir.Break(),))
+    return (*casts, ir.While(ir.Const(True, "pybool"), (*first, stop, *body)), *after)
 
 
-def _expression_statement(b: Builder, node: ast.Expr) -> list[ir.Stmt]:
+def _break(b: Builder, node: ast.stmt) -> Block:
+    b.loops[-1].breaks.append(dict(b.types))
+    return (ir.Break(),)
+
+
+def _continue(b: Builder, node: ast.stmt) -> Block:
+    loop = b.loops[-1]
+    loop.continues.append(dict(b.types))
+    return (*coerce(b.types, loop.head), ir.Continue())
+
+
+def _raise(b: Builder, node: ast.Raise) -> Block:
+    return (ir.Leave(),)
+
+
+def _assert(b: Builder, node: ast.Assert) -> Block:
+    first, test = b.condition(node.test)
+    return (*first, ir.If(ir.Not(test), (ir.Leave(),)))
+
+
+def _expression_statement(b: Builder, node: ast.Expr) -> Block:
     if isinstance(node.value, ast.Constant):
-        return []
+        return ()
     raise refuse(f"the statement {ast.unparse(node)}")
 
 
-_STATEMENTS: Mapping[type[ast.stmt], Callable[[Builder, Any], list[ir.Stmt]]] = {
+_STATEMENTS: Mapping[type[ast.stmt], Callable[[Builder, Any], Block]] = {
     ast.Assign: _assign,
+    ast.AnnAssign: _annotated,
     ast.AugAssign: _augmented,
     ast.If: _if,
     ast.For: _for,
     ast.While: _while,
     ast.Break: _break,
-    ast.Continue: _break,
-    ast.Pass: lambda b, node: [],
+    ast.Continue: _continue,
+    ast.Raise: _raise,
+    ast.Assert: _assert,
+    ast.Pass: lambda b, node: (),
     ast.Expr: _expression_statement,
 }

@@ -12,7 +12,17 @@ import numpy as np
 
 from jitmagic.errors import Unsupported
 
-__all__ = ["FLOATS", "INTS", "LIBM", "binary_types", "compare_type", "function_types", "is_numpy", "store_is_exact"]
+__all__ = [
+    "FLOATS",
+    "INTS",
+    "LIBM",
+    "binary_types",
+    "compare_type",
+    "function_types",
+    "is_integer",
+    "is_numpy",
+    "store_is_exact",
+]
 
 INTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
 FLOATS = ("float32", "float64")
@@ -39,6 +49,11 @@ _EXACT_UFUNCS = {"sqrt", "fabs", "floor", "ceil", "absolute", "trunc", "rint", "
 
 def is_numpy(kind: str) -> bool:
     return kind not in PYTHON
+
+
+def is_integer(kind: str) -> bool:
+    """Whether a number of that kind can be an index; True and False select in another way."""
+    return kind == "pyint" or kind in INTS
 
 
 def refuse(what: str) -> Unsupported:

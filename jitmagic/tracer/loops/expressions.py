@@ -1,0 +1,345 @@
+"""Takes the syntax of an expression and one kind for each variable in it, gives the typed expression."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jitmagic.graph import region as ir
+from jitmagic.tracer.loops.kinds import variable
+from jitmagic.tracer.loops.rules import (
+    binary_types,
+    compare_type,
+    function_types,
+    is_integer,
+    refuse,
+)
+
+__all__ = ["BINARY", "Expressions", "Outside", "Turn", "cast"]
+
+BINARY: Mapping[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "truediv",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.BitAnd: "and_",
+    ast.BitOr: "or_",
+    ast.BitXor: "xor",
+}
+COMPARE: Mapping[type[ast.cmpop], str] = {
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+}
+LITERAL_TYPES: Mapping[type, str] = {bool: "pybool", int: "pyint", float: "pyfloat"}
+WORD = 2**62  # Python ints in a region stay below this size; a result that might not leaves the region
+
+
+class Outside:
+    """What the region asks of the world around it; ``surroundings`` answers from the trackers."""
+
+    def array(self, node: ast.expr) -> ir.ArrayParameter | None:
+        """The array that an expression denotes, if it denotes one that the loop does not rebind."""
+        raise NotImplementedError
+
+    def scalar(self, node: ast.expr) -> ir.Var | ir.Const | None:
+        """The number that it denotes, as a parameter of the region."""
+        raise NotImplementedError
+
+    def function(self, node: ast.expr) -> str | None:
+        """The full name of the function that it denotes (``math.sqrt``, ``builtins.abs``)."""
+        raise NotImplementedError
+
+
+class Turn(Exception):  # a request, not an error
+    """``node`` has a type only once it is known which of its operands is its value: make statements of it."""
+
+    def __init__(self, node: ast.expr) -> None:
+        super().__init__(ast.unparse(node))
+        self.node = node
+
+
+@dataclass(frozen=True, slots=True)
+class Expressions:
+    """``kinds`` has one kind for each variable that may be read; ``counters`` are those that are a loop's own."""
+
+    outside: Outside
+    kinds: Mapping[str, str]
+    counters: Mapping[str, ir.Var]
+
+    def make(self, node: ast.expr) -> ir.Expr:
+        handler = _EXPRESSIONS.get(type(node))
+        if handler is None:
+            raise refuse(f"the expression {ast.unparse(node)}")
+        return handler(self, node)
+
+    def truth(self, node: ast.expr) -> ir.Expr:
+        """An expression as a condition."""
+        if isinstance(node, ast.BoolOp):
+            word = "and" if isinstance(node.op, ast.And) else "or"
+            return ir.Logic(word, tuple(self.truth(v) for v in node.values))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return ir.Not(self.truth(node.operand))
+        if isinstance(node, ast.Compare):
+            return _compared(self, node)
+        return _as_condition(self.make(node))
+
+    def index(self, node: ast.expr, array: ir.ArrayParameter) -> tuple[ir.Expr, ...]:
+        parts = node.elts if isinstance(node, ast.Tuple) else [node]
+        if len(parts) != array.ndim:
+            raise refuse(f"part of an array: {array.name}[{ast.unparse(node)}]")
+        made = tuple(self.make(p) for p in parts)
+        for each in made:
+            if not is_integer(each.type):
+                raise refuse(f"an index of type {each.type}")
+        return made
+
+    def operate(self, operator: type[ast.operator], left: ast.expr, right: ast.expr) -> ir.Expr:
+        name = BINARY.get(operator)
+        if name is None:
+            raise refuse(f"the operator {operator.__name__}")
+        return _operation(name, self.make(left), self.make(right))
+
+
+def cast(value: ir.Expr, kind: str) -> ir.Expr:
+    return value if value.type == kind else ir.Cast(value, kind)
+
+
+def _as_condition(value: ir.Expr) -> ir.Expr:
+    if value.type in ("pybool", "bool"):
+        return value
+    return ir.Compare("ne", value, ir.Cast(ir.Const(0, "pyint"), value.type) if value.type != "pyint" else _ZERO)
+
+
+_ZERO = ir.Const(0, "pyint")
+
+
+def _constant(e: Expressions, node: ast.Constant) -> ir.Expr:
+    kind = LITERAL_TYPES.get(type(node.value))
+    if kind is None or (kind == "pyint" and not -WORD < node.value < WORD):  # type: ignore[operator]  # an int here
+        raise refuse(f"the constant {node.value!r}")
+    return ir.Const(node.value, kind)  # type: ignore[arg-type]  # one of LITERAL_TYPES
+
+
+def _name(e: Expressions, node: ast.Name) -> ir.Expr:
+    if (kind := e.kinds.get(node.id)) is not None:
+        return e.counters.get(node.id) or variable(node.id, kind)
+    found = e.outside.scalar(node)
+    if found is None:
+        raise refuse(f"the value of {node.id}")
+    return found
+
+
+def _attribute(e: Expressions, node: ast.Attribute) -> ir.Expr:
+    array = e.outside.array(node.value)
+    if array is not None and node.attr == "size" and array.ndim == 1:
+        return ir.Size(array.name, 0)
+    found = e.outside.scalar(node)
+    if found is None:
+        raise refuse(f"the value of {ast.unparse(node)}")
+    return found
+
+
+def _subscript(e: Expressions, node: ast.Subscript) -> ir.Expr:
+    owner = node.value
+    if isinstance(owner, ast.Attribute) and owner.attr == "shape" and isinstance(node.slice, ast.Constant):
+        shaped = e.outside.array(owner.value)
+        axis = node.slice.value
+        if shaped is not None and isinstance(axis, int) and -shaped.ndim <= axis < shaped.ndim:
+            return ir.Size(shaped.name, axis % shaped.ndim)
+    array, index = _flattened(e, node)
+    if array is None:
+        raise refuse(f"the value of {ast.unparse(node)}")
+    return ir.Load(array.name, e.index(index, array), array.dtype)
+
+
+def _flattened(e: Expressions, node: ast.Subscript) -> tuple[ir.ArrayParameter | None, ast.expr]:
+    """The array and the whole index of ``a[i, j]``; ``a[i][j]`` is the same element."""
+    parts = [node.slice]
+    owner = node.value
+    while isinstance(owner, ast.Subscript):
+        parts.insert(0, owner.slice)
+        owner = owner.value
+    array = e.outside.array(owner)
+    if len(parts) == 1:
+        return array, node.slice
+    if any(isinstance(p, ast.Tuple | ast.Slice) for p in parts):
+        raise refuse(f"the value of {ast.unparse(node)}")
+    return array, ast.copy_location(ast.Tuple(parts, ast.Load()), node)
+
+
+def _operation(operator: str, left: ir.Expr, right: ir.Expr) -> ir.Expr:
+    if operator == "pow" and {left.type, right.type} <= {"pyint", "pybool"}:
+        return _int_power(left, right)
+    if operator == "truediv" and {left.type, right.type} <= {"pyint", "pybool"}:
+        return ir.Binary("intdiv", cast(left, "pyint"), cast(right, "pyint"), "pyfloat")
+    inner, result = binary_types(operator, left.type, right.type)
+    return ir.Binary(operator, cast(left, inner), cast(right, inner), result)
+
+
+def _int_power(base: ir.Expr, exponent: ir.Expr) -> ir.Expr:
+    if not isinstance(exponent, ir.Const) or not 1 <= exponent.value <= 4:
+        raise refuse("a power of ints")
+    made = cast(base, "pyint")
+    power = made
+    for _ in range(int(exponent.value) - 1):
+        power = ir.Binary("mul", power, made, "pyint")
+    return power
+
+
+def _binary(e: Expressions, node: ast.BinOp) -> ir.Expr:
+    return e.operate(type(node.op), node.left, node.right)
+
+
+def _unary(e: Expressions, node: ast.UnaryOp) -> ir.Expr:
+    if isinstance(node.op, ast.Not):
+        return ir.Not(e.truth(node.operand))
+    value = e.make(node.operand)
+    if isinstance(node.op, ast.UAdd) and value.type in ("pyint", "pyfloat"):
+        return value
+    if not isinstance(node.op, ast.USub) or value.type == "bool" or value.type.startswith("uint"):
+        raise refuse(f"the operator in {ast.unparse(node)}")
+    if isinstance(value, ir.Const):
+        return ir.Const(-value.value, "pyint" if value.type == "pybool" else value.type)
+    if value.type == "pybool":
+        value = ir.Cast(value, "pyint")
+    return ir.Unary("neg", value, value.type)
+
+
+def _compare(e: Expressions, node: ast.Compare) -> ir.Expr:
+    return _compared(e, node, as_value=True)
+
+
+def _compared(e: Expressions, node: ast.Compare, *, as_value: bool = False) -> ir.Expr:
+    """Comparisons; as a condition the type of the outcome does not matter, as a value it does."""
+    left = e.make(node.left)
+    tests: list[ir.Expr] = []
+    for op, right_node in zip(node.ops, node.comparators, strict=True):
+        operator = COMPARE.get(type(op))
+        if operator is None:
+            raise refuse(f"the comparison {ast.unparse(node)}")
+        right = e.make(right_node)
+        inner, result = compare_type(left.type, right.type)
+        tests.append(ir.Compare(operator, cast(left, inner), cast(right, inner), result if as_value else "pybool"))
+        left = right
+    if len(tests) == 1:
+        return tests[0]
+    if len({t.type for t in tests}) > 1:
+        raise refuse(f"the comparison {ast.unparse(node)}")
+    return ir.Logic("and", tuple(tests), tests[0].type)
+
+
+def _bool(e: Expressions, node: ast.BoolOp) -> ir.Expr:
+    made = tuple(e.make(v) for v in node.values)
+    if {m.type for m in made} not in ({"pybool"}, {"bool"}):
+        raise Turn(node)
+    return ir.Logic("and" if isinstance(node.op, ast.And) else "or", made, made[0].type)
+
+
+def _conditional(e: Expressions, node: ast.IfExp) -> ir.Expr:
+    test = e.truth(node.test)
+    body, orelse = e.make(node.body), e.make(node.orelse)
+    if body.type != orelse.type:
+        raise Turn(node)
+    return ir.Logic("choose", (test, body, orelse), body.type)
+
+
+def _call(e: Expressions, node: ast.Call) -> ir.Expr:
+    name = e.outside.function(node.func)
+    if name is None or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+        raise refuse(f"the call {ast.unparse(node)}")
+    handler = _CALLS.get(name)
+    if len(node.args) != 1 and handler is not _extreme:
+        raise refuse(f"the call {ast.unparse(node)}")
+    if handler is not None:
+        return handler(e, node)
+    operand = e.make(node.args[0])
+    inner, result = function_types(name, operand.type)
+    return ir.Unary(name, cast(operand, inner), result)
+
+
+def _len(e: Expressions, node: ast.Call) -> ir.Expr:
+    array = e.outside.array(node.args[0])
+    if array is None or not array.ndim:
+        raise refuse(f"the call {ast.unparse(node)}")
+    return ir.Size(array.name, 0)
+
+
+def _abs(e: Expressions, node: ast.Call) -> ir.Expr:
+    value = e.make(node.args[0])
+    if value.type == "bool":
+        raise refuse(f"the call {ast.unparse(node)}")
+    return ir.Cast(value, "pyint") if value.type == "pybool" else ir.Unary("abs", value, value.type)
+
+
+def _numpy_abs(e: Expressions, node: ast.Call) -> ir.Expr:
+    value = e.make(node.args[0])
+    if value.type not in ("pyint", "pyfloat", "int64", "float64", "float32"):
+        raise refuse(f"the call {ast.unparse(node)}")
+    value = cast(value, {"pyint": "int64", "pyfloat": "float64"}.get(value.type, value.type))
+    return ir.Unary("abs", value, value.type)
+
+
+def _extreme(e: Expressions, node: ast.Call) -> ir.Expr:
+    """``max(a, b)`` is ``b if b > a else a``: what stays is the first, also for nan and equal values."""
+    operator = "gt" if e.outside.function(node.func) == "builtins.max" else "lt"
+    values = [e.make(a) for a in node.args]
+    if len(values) < 2:
+        raise refuse(f"the call {ast.unparse(node)}")
+    if len({v.type for v in values}) > 1 or values[0].type in ("pybool", "bool"):
+        if ast.unparse(node.func) not in ("max", "min"):
+            raise refuse(f"the call {ast.unparse(node)}")
+        raise Turn(node)
+    best = values[0]
+    for value in values[1:]:
+        best = ir.Logic("choose", (ir.Compare(operator, value, best), value, best), best.type)
+    return best
+
+
+def _int(e: Expressions, node: ast.Call) -> ir.Expr:
+    value = e.make(node.args[0])
+    if value.type in ("pybool", "bool"):
+        return ir.Cast(value, "pyint")
+    return value if value.type == "pyint" else ir.Unary("int", value, "pyint")
+
+
+def _float(e: Expressions, node: ast.Call) -> ir.Expr:
+    return cast(e.make(node.args[0]), "pyfloat")
+
+
+def _truth_value(e: Expressions, node: ast.Call) -> ir.Expr:
+    made = e.truth(node.args[0])
+    return made if made.type == "pybool" else ir.Cast(made, "pybool")
+
+
+_CALLS: Mapping[str, Callable[[Expressions, ast.Call], ir.Expr]] = {
+    "builtins.len": _len,
+    "builtins.abs": _abs,
+    "builtins.max": _extreme,
+    "builtins.min": _extreme,
+    "builtins.int": _int,
+    "builtins.float": _float,
+    "builtins.bool": _truth_value,
+    "numpy.abs": _numpy_abs,
+    "numpy.absolute": _numpy_abs,
+}
+_EXPRESSIONS: Mapping[type[ast.expr], Callable[[Expressions, Any], ir.Expr]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Subscript: _subscript,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.Compare: _compare,
+    ast.BoolOp: _bool,
+    ast.IfExp: _conditional,
+    ast.Call: _call,
+}

@@ -1,0 +1,50 @@
+"""Takes a loop and what it reads from outside, gives it as a plain Python function of that."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Mapping, Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from jitmagic.tracer.loops.surroundings import Surroundings
+
+if TYPE_CHECKING:
+    from jitmagic.tracer.evaluator import Evaluator
+
+__all__ = ["plain_function"]
+
+
+class _Rename(ast.NodeTransformer):
+    """Replaces the expressions that became operands by parameter names."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, ast.Attribute | ast.Name) and isinstance(node.ctx, ast.Load):
+            by = self.names.get(ast.unparse(node))
+            if by is not None:
+                return ast.copy_location(ast.Name(by, ast.Load()), node)
+        return self.generic_visit(node)
+
+
+def plain_function(
+    tx: Evaluator, node: ast.stmt, outside: Surroundings, carried: Sequence[str], results: Sequence[str]
+) -> FunctionType:
+    """The loop as a function of the region's operands that returns the tuple of its results."""
+    texts = [*outside.arrays, *outside.scalars]
+    names = {text: text if text.isidentifier() else f"_jm_p{i}" for i, text in enumerate(texts)}
+    functions = {text: f"_jm_f{i}" for i, text in enumerate(outside.functions)}
+    loop = _Rename({**functions, **names}).visit(copy.deepcopy(node))
+    give = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in results], ast.Load()))
+    parameters = [*(names[t] for t in texts), *carried, *functions.values()]
+    args = ast.arguments([], [ast.arg(p) for p in parameters], None, [], [], None, [])
+    definition = ast.FunctionDef("loop", args, [loop, ast.copy_location(give, node)], [], None, None)
+    definition.type_params = []  # type: ignore[attr-defined]  # asked for from Python 3.12 on
+    module = ast.fix_missing_locations(ast.Module([ast.copy_location(definition, node)], []))
+    code = compile(module, tx.frame.filename, "exec", dont_inherit=True)
+    own = next(c for c in code.co_consts if hasattr(c, "co_code"))
+    own = own.replace(co_name=tx.frame.code.co_name, co_qualname=tx.frame.code.co_qualname)
+    return FunctionType(own, tx.globals, "loop", tuple(outside.functions.values()))
