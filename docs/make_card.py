@@ -67,13 +67,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     default = DOCS.parent / "examples/quickstart.ipynb"
     parser.add_argument("notebook", type=Path, nargs="?", default=default)
-    parser.add_argument("--card", type=int, help="which card, from 0; else the longest")
+    parser.add_argument("--card", type=int, help="which card, from 0; else the first with something to learn")
     arguments = parser.parse_args()
 
     found = cards(arguments.notebook)
     if not found:
         sys.exit(f"{arguments.notebook}: no output contains {MARK}")
-    card = max(found, key=len) if arguments.card is None else found[arguments.card]
+    open_cards = [html for html in found if "<details open" in html]
+    card = (open_cards or found)[0] if arguments.card is None else found[arguments.card]
     for scale, picture in pictures(card).items():
         if len(picture) < LIMIT_BYTES:
             (DOCS / "card.png").write_bytes(picture)
