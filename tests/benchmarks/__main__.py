@@ -1,4 +1,4 @@
-"""Takes the cases, gives one table: times of plain NumPy, jitmagic and numba.njit, measured in turns.
+"""Takes the cases, gives one table (and after it the one of ``calls``): times of plain NumPy, jitmagic and numba.njit, measured in turns.
 
     make bench
     python -m tests.benchmarks smooth shade   # only these programs
@@ -18,6 +18,7 @@ import numba
 import numpy as np
 
 import jitmagic
+from tests.benchmarks import calls
 from tests.benchmarks.cases import CASES, Case
 
 TURNS = 15
@@ -84,7 +85,8 @@ def main() -> int:
     wanted = sys.argv[1:]
     for case in (c for c in CASES if not wanted or c.function.__name__ in wanted):
         print(row(case.name, measure(case)), flush=True)
-    return 0
+    print()
+    return calls.main()
 
 
 if __name__ == "__main__":
