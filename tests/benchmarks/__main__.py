@@ -1,7 +1,9 @@
-"""Takes the cases, gives one table (and after it the one of ``calls``): times of plain NumPy, jitmagic and numba.njit, measured in turns.
+"""Takes the cases, gives one table: times of plain NumPy, jitmagic and numba.njit, measured in turns.
 
     make bench
     python -m tests.benchmarks smooth shade   # only these programs
+
+After it stands the table of ``calls``.
 
 Each turn runs every contender once, so that a slow moment of the machine meets all of them; the
 best turn counts. Ratios are plain NumPy's time divided by the contender's: above 1 is faster.

@@ -15,7 +15,8 @@ from typing import Any
 from weakref import ref
 
 from jitmagic.runtime.native.entry_text import REGISTERS, Check
-from jitmagic.runtime.native.layout import dtype_word, errstate_mask, has_dict_tags
+from jitmagic.runtime.native.layout import OFFSETS, dtype_word, errstate_mask, has_dict_tags
+from jitmagic.runtime.native.stamps import DictStamp, can_watch
 from jitmagic.runtime.native.words import NoForm, Words
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.source import (
@@ -67,7 +68,7 @@ class Checks:
         """Check ``guards``, and load the sources ``also``. Raises NoForm if that is not possible."""
         for guard in guards:
             self._note(guard)
-        apart = [g for g in guards if has_dict_tags() and self._is_from_namespace(g)]
+        apart = [g for g in guards if self._is_from_namespace(g)] if has_dict_tags() or can_watch() else []
         arrays: dict[Source, list[Guard]] = {}
         for guard in guards:
             if _is_of_array(guard):
@@ -169,13 +170,22 @@ class Checks:
         dicts = {id(d): d for g in guards if (d := self._dict_read(g)) is not None}
         start = self.words.add(Check.UNCHANGED, len(dicts), 0)
         for each in dicts.values():
-            self.words.add(self.words.keep(each), -1, -1)
+            self.words.add(self._changing_word(each), -1, -1)
         begin = self.words.place
         for guard in guards:
             self._check(guard)
         end = self.words.add(Check.CHECKED, len(dicts), 0)
         self.words.words[end // 8 + 2] = end - start
         self.words.words[start // 8 + 2] = self.words.place - begin
+
+    def _changing_word(self, scope: dict[str, Any]) -> int:
+        """The address of a word that is another one after every change of ``scope``."""
+        if has_dict_tags():
+            return self.words.keep(scope) + OFFSETS["TAG"]
+        stamp = DictStamp([scope])
+        self.words.kept.append(stamp)
+        assert stamp.address is not None
+        return stamp.address
 
 
 def _is_of_array(guard: Guard) -> bool:

@@ -25,7 +25,7 @@ from jitmagic.runtime.native.words import Words
 __all__ = ["compile_apart", "is_ready", "make_builtin", "prepare", "write_head"]
 
 _TEXTS = (("entry", ENTRY_TEXT), ("steps", STEPS_TEXT), ("door", DOOR_TEXT))
-_NEW_FROM_DESCR = 94  # its index in NumPy's C API
+_NEW_FROM_DESCR, _SCALAR = 94, 60  # where NumPy's C API has PyArray_NewFromDescr and PyArray_Scalar
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -114,18 +114,20 @@ def write_head(words: Words, slow: Callable[..., Any], bailed: Callable[..., Any
         Head.FUNCTION_TYPE: id(type(write_head)),
         Head.STEPS: _kernels["steps"].address,
         Head.POOL: id(pool_state),
-        Head.NEW_ARRAY: _new_array(),
+        Head.NEW_ARRAY: _numpy_function(_NEW_FROM_DESCR),
+        Head.NEW_SCALAR: _numpy_function(_SCALAR),
     }
     words.add(*(head.get(place, 0) for place in Head if place is not Head.MODES), *modes)
 
 
 @cache
-def _new_array() -> int:
+def _numpy_function(index: int) -> int:
+    """Its address, by its place in NumPy's C API."""
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype = ctypes.c_void_p
     pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
     table = pointer(API, None)
-    address = ctypes.c_void_p.from_address(table + _NEW_FROM_DESCR * 8).value if table else None
+    address = ctypes.c_void_p.from_address(table + index * 8).value if table else None
     if address is None:
-        raise InternalError("NumPy has no C API table: native entries cannot make arrays")
+        raise InternalError("NumPy's table of C functions is empty: native entries cannot make arrays")
     return address

@@ -37,7 +37,8 @@ class Head(IntEnum):
     STEPS = 14  # address of the code that runs steps
     POOL = 15  # callable that gives the thread pool's state
     NEW_ARRAY = 16  # address of NumPy's PyArray_NewFromDescr
-    MODES = 17  # one word per argument: what of it chooses the bucket
+    NEW_SCALAR = 17  # address of its PyArray_Scalar
+    MODES = 18  # one word per argument: what of it chooses the bucket
 
 
 class Record(IntEnum):
@@ -94,7 +95,8 @@ class Check(IntEnum):
     TYPE_OF = 27  # r, r
     FIELD = 28  # r, r, type o, offset
     DEFAULTS_OF = 29  # r, r (a function), 0: positional, 1: by keyword
-    # namespaces: n, length of what may be skipped, then dict o, tag and tag before the checks, n times
+    # namespaces: n, length of what may be skipped, then for each the address
+    # of a word that changes with it, that word when the checks last held, and the same before they are tried
     UNCHANGED = 30
     CHECKED = 31  # place of that UNCHANGED, counted back in bytes; n
 
@@ -283,7 +285,7 @@ _CHECKS = """
                     n = 3 + 3 * total
                     changed = False
                     for k in range(total):
-                        tag = load_int64(load_int64(p, 24 + k * 24), {TAG})
+                        tag = load_int64(load_int64(p, 24 + k * 24), 0)
                         store_int64(p, 40 + k * 24, tag)
                         if tag != load_int64(p, 32 + k * 24):
                             changed = True

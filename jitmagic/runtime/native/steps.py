@@ -103,12 +103,17 @@ class _Writer:
     register_of: Callable[[Source], int]
     registers: dict[str, int] = field(default_factory=dict)
     results: list[int] = field(default_factory=list)
+    arrays: set[str] = field(default_factory=set)  # made in the graph
     numbers: dict[str, int] = field(default_factory=dict)
     made: int = 0
     numbered: int = 0
 
     # -- the program around the graph
     def write(self) -> None:
+        for source in dict.fromkeys(self.plan.needed):
+            if not isinstance(source, LocalSource):
+                self.words.add(Step.HOLD, self.register_of(source))
+                self._new()
         for statement in self.plan.program:
             match statement:
                 case ast.Assign([ast.Name(name)], value):
@@ -166,6 +171,11 @@ class _Writer:
             case ast.Assign([ast.Name(name)], ast.Call(ast.Name("empty"), arguments)):
                 self._allocate(arguments)
                 self.registers[name] = self._new()
+                self.arrays.add(name)
+            case ast.Assign([ast.Name(name)], ast.Subscript(ast.Name(part), ast.Constant(0))) if part in self.arrays:
+                self.words.add(Step.SCALAR, self._register(part))
+                self.registers[name] = self._new()
+                self.arrays.discard(name)
             case ast.Assign([ast.Name(name)], value):
                 self.numbers[name] = self._number(value)
             case ast.Return(ast.List(elements)) if all(isinstance(e, ast.Name) for e in elements):
@@ -181,13 +191,15 @@ class _Writer:
         match arguments:
             case [ast.Tuple(sizes), ast.Name(name)]:
                 order = 0
+            case [ast.Constant(int()) as size, ast.Name(name)]:
+                sizes, order = [size], 0
             case [ast.Tuple(sizes), ast.Name(name), ast.Constant("F")]:
                 order = 1
             case _:
                 raise NoForm("an allocation of another kind")
         dtype = self.plan.scope.get(name)
         if not isinstance(dtype, np.dtype) or dtype.hasobject or not sizes:
-            raise NoForm(name)
+            raise NoForm(name)  # without axes it is no array that a kernel fills
         numbers = [self._number(size) for size in sizes]
         self.words.add(Step.NEW, self.words.keep(dtype), len(sizes), order, *numbers)
 
@@ -233,6 +245,8 @@ class _Writer:
                 return self._fill(Step.CONSTANT, number)
             case ast.UnaryOp(ast.USub(), ast.Constant(int(number))):
                 return self._fill(Step.CONSTANT, -number)
+            case ast.BinOp(ast.Constant(int(number)), ast.FloorDiv(), ast.Constant(int(divisor))) if divisor > 0:
+                return self._fill(Step.CONSTANT, number // divisor)
             case ast.BinOp(left, ast.Add(), right):
                 return self._fill(Step.ADD, self._number(left), self._number(right))
             case ast.BinOp(left, ast.Mult(), right):

@@ -34,6 +34,8 @@ class Step(IntEnum):
     NEW = 6  # dtype o, dimensions, flags, m for each size; fills the next made register
     LAUNCH = 7  # kernel, m (turns), m (work of a turn), status and flags that count, count, then (operand, value) pairs
     TUPLE = 8  # count, r ...; fills the next made register
+    HOLD = 9  # r; what is not an argument could die meanwhile: it counts as made
+    SCALAR = 10  # r; the first element of an array as a NumPy scalar, in the next made register
 
 
 class Operand(IntEnum):
@@ -161,6 +163,18 @@ def steps(table, registers, p):
                 PyEval_RestoreThread(thread)
             if (status | flags << 8) & counting != 0 or PyErr_Occurred() != 0:
                 break
+        elif step == {S_HOLD} or step == {S_SCALAR}:
+            new = load_int64(registers, load_int64(p, 8) * 8)
+            if step == {S_HOLD}:
+                Py_IncRef(new)
+            else:
+                scalar = load_int64(table, {H_NEW_SCALAR})
+                new = call_kernel(scalar, load_int64(new, {DATA}), load_int64(new, {DESCR}), 0)
+                if new == 0:
+                    break
+            store_int64(registers, ({MADE} + made) * 8, new)
+            made += 1
+            p += 16
         elif step == {S_TUPLE}:
             total = load_int64(p, 8)
             new = PyTuple_New(total)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from jitmagic.runtime.native import checks
+from jitmagic.runtime.native.stamps import can_watch
 from tests.runtime.test_campaign import CASES, UNREAD, Case, run
 
 # What only generated Python can check; every other case has to go through compiled code.
@@ -34,3 +36,17 @@ def test_what_nothing_read_still_matches(case: Case) -> None:
     assert found == plain
     assert names["f"].jit.compiles == 1
     assert native_hits(names) == 3
+
+
+@pytest.mark.parametrize("case", [c for c in (*CASES, *UNREAD) if "global" in c.name], ids=lambda c: c.name)
+def test_watched_namespaces_do_as_well_as_tags(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also before Python 3.12: nothing is watched there, so every read is checked in every call."""
+    monkeypatch.setattr(checks, "has_dict_tags", lambda: False)
+    plain, _ = run(case, compile=False)
+    found, names = run(case, compile=True)
+    assert found == plain
+    native = names["f"].jit.frame.native
+    assert native is not None
+    assert any(type(kept) is checks.DictStamp for kept in native.words.kept) == (
+        can_watch() and "array" not in case.name
+    )
