@@ -12,7 +12,8 @@ from jitmagic.graph.shapes import SymInt
 from jitmagic.ops.folding import fold
 from jitmagic.ops.lowering import Reduction
 from jitmagic.ops.probing import probe
-from jitmagic.ops.record import Arguments, Form, Sample
+from jitmagic.ops.record import Arguments, Form, Inferred, MetaRule, Sample
+from jitmagic.ops.refusals import unsupported
 from jitmagic.ops.registry import op
 from jitmagic.ops.samples import called
 
@@ -80,13 +81,48 @@ def _may_be_empty(call: Arguments) -> bool:
     return any(s.run_time for n in sizes if isinstance(n, SymInt) for s in symbols_of(n.poly))
 
 
+WARN_OF_NOTHING = frozenset({"mean", "std", "var", "median", "nanmean", "nanstd", "nanvar", "nanmedian"})
+
+
+def _of_something(rule: MetaRule) -> MetaRule:
+    """``rule`` for folds that warn in words of their own (``Mean of empty slice``) where there is nothing to fold."""
+
+    def checked(call: Arguments) -> Inferred:
+        x = call.args[0] if call.args else None
+        if isinstance(x, ArrayMeta) and any(n == 0 for n in x.shape if isinstance(n, int)):
+            unsupported(call, "an empty array, of which NumPy warns")
+        if isinstance(x, ArrayMeta) and call.kwargs.get("ddof"):
+            _check_freedom(call, x, call.kwargs.get("axis", call.args[1] if len(call.args) > 1 else None))
+        return rule(call)
+
+    return checked
+
+
+def _check_freedom(call: Arguments, x: ArrayMeta, axis: Any) -> None:
+    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    count: Any = 1
+    for each in axes:
+        if not isinstance(each, int) or not -x.ndim <= each < x.ndim:
+            return  # the rule refuses it
+        count = count * x.shape[each]
+    ddof = call.kwargs["ddof"]
+    if isinstance(ddof, int | float) and count <= int(ddof):
+        unsupported(call, "fewer elements than degrees of freedom, of which NumPy warns")
+
+
 FAST = frozenset({"sum", "prod", "max", "min", "any", "all", "mean", "std", "var", "argmax", "argmin", "ptp", "nansum"})
+
+
+def _meta_of(name: str) -> MetaRule:
+    rule = fold if name in FAST else probe
+    return _of_something(rule) if name in WARN_OF_NOTHING else rule
+
 
 for _name, _functions, _methods, _lower, _warns, _samples in FOLDS:
     op(
         _name,
         getattr(np, _name),
-        meta=fold if _name in FAST else probe,
+        meta=_meta_of(_name),
         forms=(*(Form(getattr(np, f)) for f in _functions), *(Form(m) for m in _methods)),
         lower=_lower,
         warns=_warns,

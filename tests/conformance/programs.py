@@ -166,7 +166,7 @@ def explained(text: str, call: str) -> Any:
     names["explained_f"] = jm.explain(names["f"])
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return eval(call.replace("f(", "explained_f(", 1), names)
+        return eval(call.replace("f(", "explained_f(", 1), names)  # gives the explanation, not the result
 
 
 def same_everywhere(text: str, calls: Sequence[str], compiles: Sequence[int] | None = None, **options: Any) -> Run:
