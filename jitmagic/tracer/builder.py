@@ -41,11 +41,12 @@ from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker, ModuleTracker, NumpyFunction
 from jitmagic.tracer.variables.constant import LITERALS, Constant
+from jitmagic.tracer.variables.deques import DequeTracker
 from jitmagic.tracer.variables.functions import BoundMethod, Cell, FunctionTracker, PartialTracker
 from jitmagic.tracer.variables.lazy import Lazy
-from jitmagic.tracer.variables.mappings import DictTracker, SetTracker
+from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
-from jitmagic.tracer.variables.objects import MISSING, ObjectTracker, OpaqueTracker
+from jitmagic.tracer.variables.objects import MISSING, EnumMember, ObjectTracker, OpaqueTracker
 from jitmagic.tracer.variables.sequences import (
     ListTracker,
     NamedTupleTracker,
@@ -53,6 +54,7 @@ from jitmagic.tracer.variables.sequences import (
     SliceTracker,
     TupleTracker,
 )
+from jitmagic.tracer.variables.sets import SetTracker
 
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
@@ -83,6 +85,7 @@ class Builder:
         self.output = output
         self.by_source: dict[Source, tuple[Any, VariableTracker]] = {}  # one tracker per source (B03)
         self.closures: dict[int, Cell] = {}
+        self.function_writes: dict[tuple[FunctionType, str], VariableTracker] = {}
         self.class_writes: dict[tuple[type, str], VariableTracker] = {}
         self.stand_ins: dict[int, tuple[Any, VariableTracker]] = {}
         self.drawn: frozenset[str] = frozenset()  # arguments that are new random numbers at every call (B31)
@@ -378,6 +381,17 @@ class Builder:
         self.output.track(value, tracker)
         return tracker
 
+    def deque(self, value: collections.deque[Any], source: Source) -> VariableTracker:
+        known = self.output.known(value, source)
+        if known is not None:
+            return known
+        self.output.guards.add(guard.length_guard(source, collections.deque, len(value)))
+        self.output.guards.add(guard.maxlen_guard(source, value.maxlen))
+        items = [self.lazy(v, ItemSource(source, i)) for i, v in enumerate(value)]
+        tracker = DequeTracker(items, value.maxlen, source)
+        self.output.track(value, tracker)
+        return tracker
+
     def _entry(self, source: Source, key: Any, value: Any) -> VariableTracker:
         if type(key) in LITERALS:
             return self.lazy(value, ItemSource(source, key))
@@ -457,7 +471,7 @@ class Builder:
         if not _is_held(source):
             self.output.guards.add(guard.identity_guard(source, value))
         if isinstance(value, enum.Enum):
-            return ObjectTracker(type(value), value, source)
+            return EnumMember(type(value), value, source)
         return Constant(value, source)
 
     def dtype(self, value: np.dtype[Any], source: Source) -> VariableTracker:
@@ -546,6 +560,8 @@ _BY_TYPE: Mapping[type, Make] = {
     dict: Builder.mapping,
     collections.OrderedDict: Builder.mapping,
     collections.defaultdict: Builder.mapping,
+    collections.Counter: Builder.mapping,
+    collections.deque: Builder.deque,
     set: Builder.set,
     frozenset: Builder.set,
     slice: Builder.slice,

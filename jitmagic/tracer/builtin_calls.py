@@ -14,7 +14,9 @@ from jitmagic.tracer import (
     container_calls,
     contexts,
     conversion_calls,
+    function_calls,
     iteration_calls,
+    itertools_calls,
     operator_calls,
     output_calls,
     slot_calls,
@@ -48,6 +50,9 @@ def call_builtin(
             return handler(tx, *args, **kwargs)
         except TypeError as error:
             raise _argument_error(value, args, kwargs, error) from None
+    bound = _unbound_method(tx, value, args, kwargs)
+    if bound is not None:
+        return bound
     number = call_on_numbers(tx, value, args, kwargs)
     if number is not None:
         return number
@@ -79,6 +84,19 @@ _IMPURE = {print, input, open, exec, eval, compile, __import__, globals, locals,
 _IMPURE_NAMES = {f.__name__ for f in _IMPURE} | {"breakpoint", "exit", "quit", "memoryview"}
 
 
+def _unbound_method(
+    tx: Evaluator, value: Any, args: Args, kwargs: dict[str, VariableTracker]
+) -> VariableTracker | None:
+    """``str.lower(text)``, ``list.append(items, x)``: the method of an exact instance of that class."""
+    owner = getattr(value, "__objclass__", None)
+    if owner not in EXACT or not args or args[0].python_type() is not owner or value.__name__.startswith("__"):
+        return None
+    return args[0].method(tx, value.__name__, args[1:], kwargs)
+
+
+EXACT = (str, bytes, int, float, complex, list, tuple, dict, set, frozenset)
+
+
 def _plain(result: VariableTracker) -> VariableTracker:
     """Iterators and other changing things must not be shared between calls."""
     if isinstance(result, Constant) and not is_literal(result.value):
@@ -87,6 +105,8 @@ def _plain(result: VariableTracker) -> VariableTracker:
 
 
 def _is_pure(value: Any) -> bool:
+    if getattr(value, "__self__", None) in (str, bytes, int, float, complex):
+        return True
     return getattr(value, "__module__", None) in _PURE_MODULES and getattr(value, "__name__", "") not in _IMPURE_NAMES
 
 
@@ -114,6 +134,8 @@ BUILTINS: dict[Any, Handler] = {
     **iteration_calls.ROWS,
     **operator_calls.ROWS,
     **output_calls.ROWS,
+    **function_calls.ROWS,
+    **itertools_calls.ROWS,
     super: call_super,
     **EXCEPTION_CALLS,
     **DESCRIPTOR_CALLS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, OrderedDict, defaultdict, deque
 from typing import Any
 
 from jitmagic.tracer.call_rows import Handler
@@ -9,9 +10,11 @@ from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.signals import NotConstant
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, run
-from jitmagic.tracer.variables.mappings import DictTracker, SetTracker, key_of
+from jitmagic.tracer.variables.deques import DequeTracker
+from jitmagic.tracer.variables.mappings import DictTracker, count, key_of
 from jitmagic.tracer.variables.number import SymbolicInt
 from jitmagic.tracer.variables.sequences import ListTracker, RangeTracker, SliceTracker, TupleTracker
+from jitmagic.tracer.variables.sets import SetTracker
 
 __all__ = ["ROWS"]
 
@@ -27,11 +30,20 @@ def _tuple(tx: Evaluator, value: VariableTracker | None = None) -> VariableTrack
 
 
 def _set(tx: Evaluator, value: VariableTracker | None = None) -> VariableTracker:
-    return SetTracker([] if value is None else [key_of(v) for v in tx.unpack(value)])
+    return _made_set(tx, value, set)
 
 
 def _frozenset(tx: Evaluator, value: VariableTracker | None = None) -> VariableTracker:
-    return SetTracker([] if value is None else [key_of(v) for v in tx.unpack(value)], cls=frozenset)
+    if isinstance(value, SetTracker) and value.cls is frozenset:
+        return value
+    return _made_set(tx, value, frozenset)
+
+
+def _made_set(tx: Evaluator, value: VariableTracker | None, cls: type) -> VariableTracker:
+    if isinstance(value, SetTracker):
+        return SetTracker(value.values, cls=cls)
+    members = [] if value is None else [key_of(v) for v in tx.unpack(value)]
+    return SetTracker(members, cls=cls, grown=not isinstance(value, DictTracker))
 
 
 def _dict(tx: Evaluator, *args: VariableTracker, **kwargs: VariableTracker) -> VariableTracker:
@@ -58,6 +70,37 @@ def _slice(tx: Evaluator, *args: VariableTracker) -> VariableTracker:
     return SliceTracker(parts)
 
 
+def _deque(
+    tx: Evaluator, values: VariableTracker | None = None, maxlen: VariableTracker | None = None
+) -> VariableTracker:
+    limit = None if maxlen is None else maxlen.constant()
+    return DequeTracker([] if values is None else tx.unpack(values), limit)
+
+
+def _ordered_dict(tx: Evaluator, *args: VariableTracker, **kwargs: VariableTracker) -> VariableTracker:
+    result = DictTracker({}, cls=OrderedDict)
+    result.method(tx, "update", args, kwargs)
+    return result
+
+
+def _default_dict(
+    tx: Evaluator, factory: VariableTracker | None = None, *args: VariableTracker, **kwargs: VariableTracker
+) -> VariableTracker:
+    result = DictTracker({}, cls=defaultdict, factory=factory)
+    result.method(tx, "update", args, kwargs)
+    return result
+
+
+def _counter(tx: Evaluator, values: VariableTracker | None = None, **named: VariableTracker) -> VariableTracker:
+    result = DictTracker({}, cls=Counter)
+    count(tx, result, values, **named)
+    return result
+
+
+def _fromkeys(tx: Evaluator, keys: VariableTracker, value: VariableTracker | None = None) -> VariableTracker:
+    return DictTracker({key_of(k): value or Constant(None) for k in tx.unpack(keys)})
+
+
 ROWS: dict[Any, Handler] = {
     list: _list,
     tuple: _tuple,
@@ -66,4 +109,8 @@ ROWS: dict[Any, Handler] = {
     dict: _dict,
     range: _range,
     slice: _slice,
+    deque: _deque,
+    OrderedDict: _ordered_dict,
+    defaultdict: _default_dict,
+    Counter: _counter,
 }

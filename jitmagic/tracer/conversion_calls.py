@@ -99,6 +99,51 @@ def _format(tx: Evaluator, value: VariableTracker, spec: VariableTracker | None 
     return Constant(format_text(tx, value, "" if spec is None else spec.constant()))
 
 
+def _complex(tx: Evaluator, *parts: VariableTracker) -> VariableTracker:
+    return run(lambda: complex(*(p.constant() for p in parts)))
+
+
+def _dtype(tx: Evaluator, value: VariableTracker) -> VariableTracker:
+    return run(lambda: np.dtype(value.constant()))
+
+
+def _limits(make: Any) -> Handler:
+    def call(tx: Evaluator, kind: VariableTracker) -> VariableTracker:
+        known = kind.python_type() if isinstance(kind, ArrayTracker) and kind.meta.scalar else kind.constant()
+        try:
+            return tx.output.builder.constant_object(tx, make(known))
+        except ValueError as error:
+            raise Raised(error) from None
+
+    return call
+
+
+SCALARS: tuple[Any, ...] = (
+    *(np.float64, np.float32, np.complex128, np.complex64),
+    *(np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32, np.uint16, np.uint8),
+)
+
+
+def _numpy_scalar(kind: Any) -> Handler:
+    """``np.float32(0.5)`` of a known number."""
+
+    def call(tx: Evaluator, value: VariableTracker | None = None) -> VariableTracker:
+        if isinstance(value, ArrayTracker):
+            raise Unsupported("call", f"np.{kind.__name__}() of an array")
+        try:
+            with np.errstate(all="raise"):
+                made = kind() if value is None else kind(value.constant())
+        except FloatingPointError:
+            raise Unsupported("call", f"np.{kind.__name__}() out of range") from None
+        except (TypeError, ValueError, OverflowError) as error:
+            raise Raised(error) from None
+        if not isinstance(made, np.generic):
+            raise Unsupported("call", f"np.{kind.__name__}() of a sequence")
+        return tx.output.builder.constant_object(tx, made)
+
+    return call
+
+
 def _hash(tx: Evaluator, value: VariableTracker) -> VariableTracker:
     if isinstance(value, ObjectTracker):
         method = value.class_attribute(tx, "__hash__")
@@ -192,6 +237,11 @@ ROWS: dict[Any, Handler] = {
     str: _str,
     repr: _repr,
     format: _format,
+    complex: _complex,
+    np.dtype: _dtype,
+    np.finfo: _limits(np.finfo),
+    np.iinfo: _limits(np.iinfo),
+    **{kind: _numpy_scalar(kind) for kind in SCALARS},
     hash: _hash,
     vars: _vars,
     abs: _abs,

@@ -16,8 +16,9 @@ from jitmagic.tracer.texts import format_text, repr_text, str_text
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, run
 from jitmagic.tracer.variables.functions import NestedFunction
-from jitmagic.tracer.variables.mappings import DictTracker, SetTracker, key_of
-from jitmagic.tracer.variables.sequences import ListTracker, SliceTracker, TupleTracker
+from jitmagic.tracer.variables.mappings import DictTracker, key_of
+from jitmagic.tracer.variables.sequences import ListTracker, SequenceTracker, SliceTracker, TupleTracker
+from jitmagic.tracer.variables.sets import SetTracker
 
 __all__ = ["EXPRESSIONS", "OPERATORS", "evaluate_arguments", "load_attribute"]
 
@@ -109,6 +110,8 @@ def _attribute(tx: Evaluator, node: ast.Attribute) -> VariableTracker:
 
 def load_attribute(tx: Evaluator, value: VariableTracker, name: str) -> VariableTracker:
     """``value.name`` with the class's private names spelt out."""
+    if name == "__class__" and isinstance(value, SequenceTracker | DictTracker | SetTracker):
+        return tx.output.builder.constant_object(tx, value.python_type())
     return tx.realize(value.attribute(tx, tx.mangle(name)))
 
 
@@ -141,7 +144,8 @@ def _list(tx: Evaluator, node: ast.List) -> VariableTracker:
 
 
 def _set(tx: Evaluator, node: ast.Set) -> VariableTracker:
-    return SetTracker([key_of(v) for v in _items(tx, node.elts)])
+    folded = len(node.elts) > 2 and all(isinstance(e, ast.Constant) for e in node.elts)
+    return SetTracker([key_of(v) for v in _items(tx, node.elts)], grown=not folded)
 
 
 def _dict(tx: Evaluator, node: ast.Dict) -> VariableTracker:
@@ -246,7 +250,7 @@ def _list_comprehension(tx: Evaluator, node: ast.ListComp) -> VariableTracker:
 def _set_comprehension(tx: Evaluator, node: ast.SetComp) -> VariableTracker:
     values: list[Any] = []
     _comprehension(tx, node, lambda: values.append(key_of(tx.eval(node.elt))))
-    return SetTracker(values)
+    return SetTracker(values, grown=True)
 
 
 def _dict_comprehension(tx: Evaluator, node: ast.DictComp) -> VariableTracker:

@@ -174,19 +174,30 @@ def _nested(generator: GeneratorTracker, items: Sequence[ast.withitem], body: Se
     entered = enter_context(tx, manager)
     if tx.output.ignored:
         raise Unsupported("generator", "yield inside np.errstate")
+    generator.open_blocks += 1
     try:
         if items[0].optional_vars is not None:
             assign(tx, items[0].optional_vars, entered)
         flow = yield from _nested(generator, items[1:], body)
     except Raised as raised:
+        generator.open_blocks -= 1
         if not leave_context(tx, manager, raised):
             raise
         return None
+    generator.open_blocks -= 1
     leave_context(tx, manager, None)
     return flow
 
 
 def _try(generator: GeneratorTracker, node: ast.Try) -> Body:
+    generator.open_blocks += 1
+    try:
+        return (yield from _try_and_finally(generator, node))
+    finally:
+        generator.open_blocks -= 1
+
+
+def _try_and_finally(generator: GeneratorTracker, node: ast.Try) -> Body:
     try:
         flow = yield from _try_body(generator, node)
     except Raised as raised:

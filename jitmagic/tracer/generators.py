@@ -91,6 +91,7 @@ class GeneratorTracker(IteratorTracker):
         self.name = name
         self.received: VariableTracker | Raised = Constant(None)
         self.result: VariableTracker = Constant(None)
+        self.open_blocks = 0
         self.is_started = self.is_running = self.is_finished = False
         self.steps: Steps = run_generator(self)
 
@@ -157,6 +158,11 @@ class GeneratorTracker(IteratorTracker):
             raise
         if item is not None:
             raise python_error(RuntimeError, "generator ignored GeneratorExit")
+
+    @property
+    def needs_closing(self) -> bool:
+        """Whether Python would run code of the function when the generator is dropped."""
+        return self.is_started and not self.is_finished and self.open_blocks > 0
 
     # -- as the program sees it
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:

@@ -1,4 +1,4 @@
-"""What Python's functions over iterables mean over trackers: ``zip``, ``sorted``, ``itertools``, ``reduce``."""
+"""What Python's functions over iterables mean over trackers: ``zip``, ``sorted``, ``reduce``."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.call_rows import Handler
 from jitmagic.tracer.evaluator import Evaluator
+from jitmagic.tracer.generators import GeneratorTracker
 from jitmagic.tracer.operators import binary, compare
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant
-from jitmagic.tracer.variables.functions import PartialTracker
 from jitmagic.tracer.variables.iterators import (
-    ChainIterator,
     CountedIterator,
     MapIterator,
     SequenceIterator,
     ZipIterator,
 )
 from jitmagic.tracer.variables.mappings import DictTracker
+from jitmagic.tracer.variables.sets import SetTracker
 from jitmagic.tracer.variables.sequences import ListTracker, RangeTracker, TupleTracker
 
 __all__ = ["ROWS"]
@@ -37,7 +37,7 @@ def _next(tx: Evaluator, value: VariableTracker, default: VariableTracker | None
     item = value.next_item(tx)
     if item is None:
         if default is None:
-            raise python_error(StopIteration)
+            raise value.stopped() if isinstance(value, GeneratorTracker) else python_error(StopIteration)
         return default
     return item
 
@@ -85,7 +85,9 @@ def _sorted(
     key: VariableTracker | None = None,
     reverse: VariableTracker | None = None,
 ) -> VariableTracker:
-    return ListTracker(tx.sort(tx.unpack(value), key, reverse))
+    known = value.sortable() if isinstance(value, SetTracker) and key is None else None
+    items = tx.unpack(value) if known is None else [Constant(v) for v in known]
+    return ListTracker(tx.sort(items, key, reverse))
 
 
 def _sum(tx: Evaluator, values: VariableTracker, start: VariableTracker | None = None) -> VariableTracker:
@@ -133,12 +135,6 @@ def _extreme(name: str) -> Handler:
     return choose
 
 
-def _partial(
-    tx: Evaluator, function: VariableTracker, *args: VariableTracker, **kwargs: VariableTracker
-) -> VariableTracker:
-    return PartialTracker(function, args, kwargs)
-
-
 def _reduce(
     tx: Evaluator, function: VariableTracker, values: VariableTracker, start: VariableTracker | None = None
 ) -> VariableTracker:
@@ -150,50 +146,6 @@ def _reduce(
     for item in items:
         start = tx.realize(function.call(tx, [start, item], {}))
     return start
-
-
-def _product(tx: Evaluator, *values: VariableTracker, repeat: VariableTracker | None = None) -> VariableTracker:
-    pools = [tx.unpack(v) for v in values] * (1 if repeat is None else repeat.constant())
-    return SequenceIterator([TupleTracker(t) for t in itertools.product(*pools)])
-
-
-def _combine(function: Any) -> Handler:
-    def call(tx: Evaluator, values: VariableTracker, r: VariableTracker | None = None) -> VariableTracker:
-        extra = () if r is None else (r.constant(),)
-        return SequenceIterator([TupleTracker(t) for t in function(tx.unpack(values), *extra)])
-
-    return call
-
-
-def _chain(tx: Evaluator, *values: VariableTracker) -> VariableTracker:
-    return ChainIterator(values)
-
-
-def _accumulate(tx: Evaluator, values: VariableTracker, function: VariableTracker | None = None) -> VariableTracker:
-    items: list[VariableTracker] = []
-    for item in tx.unpack(values):
-        if items and function is not None:
-            item = tx.realize(function.call(tx, [items[-1], item], {}))
-        elif items:
-            item = binary(tx, "add", items[-1], item)
-        items.append(item)
-    return SequenceIterator(items)
-
-
-def _islice(tx: Evaluator, values: VariableTracker, *bounds: VariableTracker) -> VariableTracker:
-    limits = [b.constant() for b in bounds]
-    start, stop, step = slice(*limits).start or 0, slice(*limits).stop, slice(*limits).step or 1
-    iterator = values.iterate(tx)
-    items: list[VariableTracker] = []
-    position = 0
-    while stop is None or position < stop:
-        item = iterator.next_item(tx)
-        if item is None:
-            break
-        if position >= start and (position - start) % step == 0:
-            items.append(item)
-        position += 1
-    return SequenceIterator(items)
 
 
 ROWS: dict[Any, Handler] = {
@@ -210,13 +162,5 @@ ROWS: dict[Any, Handler] = {
     all: _all,
     max: _extreme("gt"),
     min: _extreme("lt"),
-    functools.partial: _partial,
     functools.reduce: _reduce,
-    itertools.product: _product,
-    itertools.permutations: _combine(itertools.permutations),
-    itertools.combinations: _combine(itertools.combinations),
-    itertools.pairwise: _combine(itertools.pairwise),
-    itertools.chain: _chain,
-    itertools.accumulate: _accumulate,
-    itertools.islice: _islice,
 }

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter, OrderedDict
 from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.ops import lookup_method
 from jitmagic.ops.python_numbers import NUMBER_OPS
+from jitmagic.tracer.identity import same_object
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, run
-from jitmagic.tracer.variables.mappings import DictTracker, SetTracker
+from jitmagic.tracer.variables.deques import DequeTracker
+from jitmagic.tracer.variables.mappings import DictTracker, combine_counters
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt, number_call
-from jitmagic.tracer.variables.objects import ObjectTracker
+from jitmagic.tracer.variables.objects import EnumMember, ObjectTracker, find_in_class
 from jitmagic.tracer.variables.sequences import ListTracker, SequenceTracker, TupleTracker
+from jitmagic.tracer.variables.sets import SetTracker, set_operation
 
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
@@ -47,6 +52,7 @@ def _dunder(name: str) -> str:
 
 def binary(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker:
     """``left <op> right``; ``name`` is that of the function in ``operator``."""
+    left, right = plain_enum(name, left), plain_enum(name, right)
     for answer in _BINARY:
         result = answer(tx, name, left, right)
         if result is not None:
@@ -61,14 +67,43 @@ def _constants(tx: Evaluator, name: str, left: VariableTracker, right: VariableT
 
 
 def _objects(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
-    for receiver, other, prefix in ((left, right, ""), (right, left, "r")):
-        if isinstance(receiver, ObjectTracker):
-            method = receiver.class_attribute(tx, f"__{prefix}{_dunder(name)}__")
-            if method is not None:
-                result = method.call(tx, [receiver, other], {})
-                if not (isinstance(result, Constant) and result.value is NotImplemented):
-                    return result
+    """Own methods: the left operand's first, unless the right one is of a subclass that says otherwise."""
+    if not isinstance(left, ObjectTracker) and not isinstance(right, ObjectTracker):
+        return None
+    plain, reflected = f"__{_dunder(name)}__", f"__r{_dunder(name)}__"
+    attempts = [(left, right, plain), (right, left, reflected)]
+    if isinstance(right, ObjectTracker):
+        _refuse_taken_over(name, left, right)
+        if isinstance(left, ObjectTracker) and left.cls is right.cls:
+            attempts.pop()
+        elif issubclass(right.cls, left.python_type()) and _redefines(right, left, reflected):
+            attempts.reverse()
+    for receiver, other, method_name in attempts:
+        result = _ask(tx, receiver, method_name, other)
+        if result is not None:
+            return result
     return None
+
+
+def _ask(tx: Evaluator, receiver: VariableTracker, name: str, other: VariableTracker) -> VariableTracker | None:
+    """``receiver.name(other)`` of an instance; None if there is no such method or it gives NotImplemented."""
+    method = receiver.class_attribute(tx, name) if isinstance(receiver, ObjectTracker) else None
+    if method is None:
+        return None
+    result = tx.realize(method.call(tx, [receiver, other], {}))
+    return None if isinstance(result, Constant) and result.value is NotImplemented else result
+
+
+def _refuse_taken_over(name: str, left: VariableTracker, right: ObjectTracker) -> None:
+    """Arrays apply an operator element by element, strings format, before the right operand is asked."""
+    takes_over = isinstance(left, ArrayTracker) and find_in_class(right.cls, "__array_ufunc__") is not None
+    formats = isinstance(left, Constant) and isinstance(left.value, str | bytes) and name == "mod"
+    if takes_over or formats:
+        raise Unsupported("operator", f"{left.describe()} {SYMBOLS.get(name, name)} {right.describe()}")
+
+
+def _redefines(right: ObjectTracker, left: VariableTracker, name: str) -> bool:
+    return find_in_class(right.cls, name) is not find_in_class(left.python_type(), name)
 
 
 def _arrays(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
@@ -115,13 +150,15 @@ def _sequences(tx: Evaluator, name: str, left: VariableTracker, right: VariableT
 
 
 def _sets(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
-    if isinstance(left, SetTracker) and isinstance(right, SetTracker) and name in ("and_", "or_", "sub", "xor"):
-        return SetTracker(getattr(operator, name)(left.constant(), right.constant()), cls=left.cls)
-    if isinstance(left, DictTracker) and isinstance(right, DictTracker) and name == "or_":
-        left.note_order()
+    if isinstance(left, DictTracker) and isinstance(right, DictTracker):
+        if left.cls is right.cls is Counter and name in ("add", "sub", "and_", "or_"):
+            return combine_counters(tx, name, left, right)
+        if name != "or_" or Counter in (left.cls, right.cls):
+            return None
         right.note_order()
-        return DictTracker({**left.items, **right.items}, cls=left.cls)
-    return None
+        left.note_order()
+        return DictTracker({**left.items, **right.items}, cls=left.cls, factory=left.factory)
+    return set_operation(tx, name, left, right)
 
 
 def _text(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
@@ -135,33 +172,48 @@ _BINARY: tuple[Answer, ...] = (_constants, _objects, _arrays, _numbers, _sequenc
 
 def in_place(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker:
     """``left <op>= right``: the new value of the target."""
+    left, right = plain_enum(name, left), plain_enum(name, right)
     if isinstance(left, ArrayTracker) and not left.meta.scalar:
         found = lookup_method(f"__i{_dunder(name)}__")
         if found is not None:
+            if isinstance(right, ObjectTracker):
+                raise Unsupported("operator", f"{left.describe()} {SYMBOLS.get(name, name)}= {right.describe()}")
             return tx.call_form(*found, [left, right], {})
-    if isinstance(left, ListTracker) and name == "add":
-        left.method(tx, "extend", [right], {})
-        return left
-    if isinstance(left, ListTracker) and name == "mul":
-        repeated = binary(tx, name, left, right)
-        if not isinstance(repeated, ListTracker):
-            return repeated
-        left.will_change(tx)
-        left.items[:] = repeated.items
-        return left
-    if isinstance(left, SetTracker | DictTracker) and name == "or_":
-        left.method(tx, "update", [right], {})
-        return left
-    if isinstance(left, ObjectTracker):
-        method = left.class_attribute(tx, f"__i{_dunder(name)}__")
-        if method is not None:
-            return method.call(tx, [left, right], {})
-    return binary(tx, name, left, right)
+    method = _IN_PLACE.get((type(left), name))
+    if method is not None:
+        return _in_place_container(tx, method, name, left, right)
+    return _ask(tx, left, f"__i{_dunder(name)}__", right) or binary(tx, name, left, right)
+
+
+def _in_place_container(
+    tx: Evaluator, method: str, name: str, left: VariableTracker, right: VariableTracker
+) -> VariableTracker:
+    if isinstance(left, DictTracker) and left.cls is Counter:
+        raise Unsupported("operator", f"{left.describe()} {SYMBOLS[name]}= {right.describe()}")
+    if isinstance(left, SetTracker) and (left.cls is not set or not isinstance(right, SetTracker)):
+        return binary(tx, name, left, right)
+    left.method(tx, method, [right], {})
+    return left
+
+
+_IN_PLACE: dict[tuple[type, str], str] = {
+    (ListTracker, "add"): "extend",
+    (ListTracker, "mul"): "__imul__",
+    (DictTracker, "or_"): "update",
+    (DequeTracker, "add"): "extend",
+    (SetTracker, "or_"): "update",
+    (SetTracker, "and_"): "intersection_update",
+    (SetTracker, "sub"): "difference_update",
+    (SetTracker, "xor"): "symmetric_difference_update",
+}
 
 
 def compare(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker:
     """``left <op> right`` for the six comparisons; ``name`` as in ``operator``."""
-    if isinstance(left, ArrayTracker) or isinstance(right, ArrayTracker):
+    left, right = plain_enum(name, left), plain_enum(name, right)
+    if isinstance(left, ObjectTracker):
+        result = _object_compare(tx, name, left, right)
+    elif isinstance(left, ArrayTracker) or isinstance(right, ArrayTracker):
         result = _arrays_compare(tx, name, left, right)
     elif isinstance(left, SymbolicInt | RunTimeNumber) or isinstance(right, SymbolicInt | RunTimeNumber):
         result = _number_compare(tx, name, left, right)
@@ -203,36 +255,79 @@ def _comparable(pair: list[Any]) -> list[Any]:
 
 
 def _object_compare(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
-    for receiver, other, method_name in ((left, right, name), (right, left, SWAPPED[name])):
-        if isinstance(receiver, ObjectTracker):
-            method = receiver.class_attribute(tx, f"__{method_name}__")
-            if method is not None:
-                result = method.call(tx, [receiver, other], {})
-                if not (isinstance(result, Constant) and result.value is NotImplemented):
-                    return result
-    return Constant((left is right) == (name == "eq")) if name in ("eq", "ne") else None
+    attempts = [(left, right, f"__{name}__"), (right, left, f"__{SWAPPED[name]}__")]
+    if isinstance(right, ArrayTracker):
+        attempts.pop()
+    elif left.python_type() is not right.python_type() and issubclass(right.python_type(), left.python_type()):
+        attempts.reverse()
+    for receiver, other, method_name in attempts:
+        result = _ask(tx, receiver, method_name, other)
+        if result is not None:
+            return result
+    if isinstance(right, ArrayTracker):
+        return None
+    if name in ("eq", "ne"):
+        return Constant(same_object(tx, left, right) == (name == "eq"))
+    kinds = left.python_type().__name__, right.python_type().__name__
+    symbol = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}[name]
+    raise python_error(TypeError, f"{symbol!r} not supported between instances of {kinds[0]!r} and {kinds[1]!r}")
 
 
 def _plain_compare(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
     if left.is_constant and right.is_constant:
         return run(lambda: getattr(operator, name)(left.constant(), right.constant()))
-    if isinstance(left, SequenceTracker) and isinstance(right, SequenceTracker) and name in ("eq", "ne"):
-        same = left.kind is right.kind and len(left.items) == len(right.items)
-        pairs = zip(left.items, right.items, strict=False)
-        same = same and all(tx.same_or_equal(tx.realize(a), tx.realize(b)) for a, b in pairs)
-        return Constant(same == (name == "eq"))
-    if isinstance(left, DictTracker) and isinstance(right, DictTracker) and name in ("eq", "ne"):
+    if isinstance(left, SequenceTracker) and isinstance(right, SequenceTracker):
+        return _sequence_compare(tx, name, left, right)
+    if name not in ("eq", "ne"):
+        return None
+    if isinstance(left, DictTracker) and isinstance(right, DictTracker):
+        if left.cls is right.cls is OrderedDict:
+            return None
         same = left.items.keys() == right.items.keys() and all(
             tx.same_or_equal(tx.realize(left.items[k]), tx.realize(right.items[k])) for k in left.items
         )
         return Constant(same == (name == "eq"))
-    if name in ("eq", "ne") and left.python_type() is not right.python_type():
+    if _by_identity(left) and _by_identity(right):
+        return Constant(same_object(tx, left, right) == (name == "eq"))
+    kinds = left.python_type(), right.python_type()
+    if kinds[0] in UNRELATED and kinds[1] in UNRELATED and kinds[0] is not kinds[1]:
         return Constant(name == "ne")
     return None
 
 
+UNRELATED = (list, tuple, dict, type(None), str, bytes, slice, range)  # no two of them are ever equal
+
+
+def _by_identity(value: VariableTracker) -> bool:
+    return value.python_type().__eq__ is object.__eq__
+
+
+def _sequence_compare(
+    tx: Evaluator, name: str, left: SequenceTracker, right: SequenceTracker
+) -> VariableTracker | None:
+    """Item by item, up to the first pair that differs."""
+    if left.kind is not right.kind:
+        return Constant(name == "ne") if name in ("eq", "ne") else None
+    if name in ("eq", "ne") and len(left.items) != len(right.items):
+        return Constant(name == "ne")
+    for a, b in zip(left.items, right.items, strict=False):
+        first, second = tx.realize(a), tx.realize(b)
+        if not tx.same_or_equal(first, second):
+            return Constant(name == "ne") if name in ("eq", "ne") else compare(tx, name, first, second)
+    return Constant(bool(getattr(operator, name)(len(left.items), len(right.items))))
+
+
+def plain_enum(name: str, value: VariableTracker) -> VariableTracker:
+    """A member of an IntEnum or StrEnum computes as the number or text that it is, unless its class says otherwise."""
+    if not isinstance(value, EnumMember) or not isinstance(value.value, int | str | float):
+        return value
+    methods = (find_in_class(value.cls, f"__{prefix}{_dunder(name)}__") for prefix in ("", "r"))
+    return value if any(isinstance(m, FunctionType) for m in methods) else Constant(value.value)
+
+
 def unary(tx: Evaluator, name: str, value: VariableTracker) -> VariableTracker:
     """``-x``, ``+x``, ``~x``; ``name`` as in ``operator``."""
+    value = plain_enum(name, value)
     if isinstance(value, Constant):
         return run(lambda: getattr(operator, name)(value.value))
     if isinstance(value, ArrayTracker):

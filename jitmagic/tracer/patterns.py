@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections.abc
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -79,8 +80,8 @@ def _or(tx: Evaluator, pattern: ast.MatchOr, subject: VariableTracker, bound: Bo
 def _sequence(tx: Evaluator, pattern: ast.MatchSequence, subject: VariableTracker, bound: Bound) -> bool:
     if isinstance(subject, NO_SEQUENCES):
         return False
-    if isinstance(subject, ObjectTracker):
-        raise Unsupported("statement", f"a sequence pattern for {subject.describe()}")
+    if isinstance(subject, ObjectTracker) and not issubclass(subject.cls, collections.abc.Sequence):
+        return False
     if not isinstance(subject, ListTracker | TupleTracker | RangeTracker):
         raise Unsupported("statement", f"a sequence pattern for {subject.describe()}")
     items = tx.unpack(subject)
@@ -105,6 +106,8 @@ def _all_fit(tx: Evaluator, patterns: Sequence[ast.pattern], items: Sequence[Var
 
 def _mapping(tx: Evaluator, pattern: ast.MatchMapping, subject: VariableTracker, bound: Bound) -> bool:
     if isinstance(subject, Constant | ArrayTracker | ListTracker | TupleTracker):
+        return False
+    if isinstance(subject, ObjectTracker) and not issubclass(subject.cls, collections.abc.Mapping):
         return False
     if not isinstance(subject, DictTracker):
         raise Unsupported("statement", f"a mapping pattern for {subject.describe()}")

@@ -112,7 +112,7 @@ _TARGETS: dict[type[ast.expr], Callable[[Evaluator, Any, VariableTracker], None]
 
 def unpack_into(tx: Evaluator, target: Any, value: VariableTracker, bind: Bind) -> None:
     """``a, *b, c = value``."""
-    items = tx.unpack(value)
+    items = _items_to_unpack(tx, value)
     targets = target.elts
     star = next((i for i, t in enumerate(targets) if isinstance(t, ast.Starred)), None)
     if star is None:
@@ -131,6 +131,12 @@ def unpack_into(tx: Evaluator, target: Any, value: VariableTracker, bind: Bind) 
     bind(tx, targets[star].value, ListTracker(items[star:middle]))
     for each, item in zip(targets[star + 1 :], items[middle:], strict=True):
         bind(tx, each, item)
+
+
+def _items_to_unpack(tx: Evaluator, value: VariableTracker) -> list[VariableTracker]:
+    if isinstance(value, Constant) and not hasattr(type(value.value), "__iter__"):
+        raise python_error(TypeError, f"cannot unpack non-iterable {type(value.value).__name__} object")
+    return tx.unpack(value)
 
 
 def _count_error(expected: int, got: int) -> BaseException:

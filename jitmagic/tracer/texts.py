@@ -10,10 +10,11 @@ from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.callables import ClassTracker
 from jitmagic.tracer.variables.constant import Constant
-from jitmagic.tracer.variables.mappings import DictTracker, SetTracker
+from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.number import RunTimeNumber
 from jitmagic.tracer.variables.objects import ObjectTracker, find_in_class
 from jitmagic.tracer.variables.sequences import ListTracker, NamedTupleTracker, RangeTracker, SliceTracker, TupleTracker
+from jitmagic.tracer.variables.sets import SetTracker
 
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator

@@ -68,6 +68,8 @@ def _attempt(function: FunctionType, arguments: dict[str, Any], output: OutputGr
             result: VariableTracker | BreakHere = tx.run()
         except BreakHere as stop:
             result = stop
+    if any(generator.needs_closing for generator in output.generators):
+        raise PlainRun("generator", "a function that leaves a generator unfinished")
     if isinstance(result, BreakHere):
         _refuse_break(output, frame, result.cause)
         return _finish_break(tx, frame, function, result)

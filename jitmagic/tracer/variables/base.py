@@ -36,7 +36,7 @@ class VariableTracker:
     # -- what it is
     def python_type(self) -> type:
         """The class of the value."""
-        raise Unsupported("operator", f"type of {self.describe()}")
+        raise Unsupported("operator", "the type of a value")
 
     def constant(self) -> Any:
         """The value itself, if it is known now. Raises NotConstant."""

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from types import FunctionType, MethodDescriptorType, ModuleType, WrapperDescriptorType
+from types import (
+    BuiltinFunctionType,
+    ClassMethodDescriptorType,
+    FunctionType,
+    MethodDescriptorType,
+    ModuleType,
+    WrapperDescriptorType,
+)
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
@@ -56,6 +63,9 @@ class CallableTracker(VariableTracker):
         if name in ("__name__", "__qualname__", "__module__", "__doc__"):
             return Constant(getattr(self.value, name))
         raise Unsupported("attribute", f"{self.describe()}.{name}")
+
+    def truth(self, tx: Evaluator) -> bool:
+        return True
 
     def call(
         self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
@@ -136,6 +146,14 @@ class ModuleTracker(VariableTracker):
 class ClassTracker(CallableTracker):
     """A class. Calling one of the user's makes an instance whose ``__init__`` is traced."""
 
+    def truth(self, tx: Evaluator) -> bool:
+        if isinstance(find_in_class(type(self.value), "__bool__"), FunctionType) and not self._is_enum():
+            raise Unsupported("data-branch", self.describe())
+        return True
+
+    def _is_enum(self) -> bool:
+        return type(self.value) is enum.EnumType
+
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
         cls: type = self.value
         if issubclass(cls, enum.Enum) and name in cls.__members__:
@@ -150,6 +168,10 @@ class ClassTracker(CallableTracker):
             return builder.constant_object(tx, entry.__func__)
         if isinstance(entry, classmethod):
             return BoundMethod(builder.constant_object(tx, entry.__func__), self)
+        if isinstance(entry, ClassMethodDescriptorType) and type(cls) is type:
+            return CallableTracker(getattr(cls, name), None)
+        if isinstance(entry, staticmethod | BuiltinFunctionType) and type(cls) is type:
+            return builder.constant_object(tx, getattr(cls, name))
         if isinstance(entry, int | float) and self.source is not None and name in cls.__dict__:
             return builder.wrap(tx, entry, DictSource(self.source, name))
         if isinstance(entry, DIRECT) or not hasattr(type(entry), "__get__"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -114,8 +115,11 @@ class ConstantMethod(VariableTracker):
 
 def wrap_constant(value: Any) -> VariableTracker:
     """The tracker of a result that was computed from constants."""
+    from jitmagic.tracer.variables.objects import EnumMember
     from jitmagic.tracer.variables.sequences import ListTracker, TupleTracker
 
+    if isinstance(value, enum.Enum):
+        return EnumMember(type(value), value, None)
     if type(value) is tuple:
         return TupleTracker([wrap_constant(v) for v in value])
     if type(value) is list:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.guards import AttributeSource
+from jitmagic.tracer.guards.kinds import empty_slot_guard
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.functions import BoundMethod
 
@@ -78,7 +79,11 @@ def _read_slot(tx: Evaluator, owner: ObjectTracker, name: str, entry: Any) -> Va
         return tx.realize(pending)
     if owner.value is None:
         raise owner.absent(name)
-    if not hasattr(owner.value, name) or owner.source is None:
+    plain = find_in_class(owner.cls, "__getattr__") is MISSING
+    if plain and owner.source is not None and not hasattr(owner.value, name):
+        tx.output.guards.add(empty_slot_guard(owner.source, name))
+        raise owner.absent(name)
+    if owner.source is None or not plain:
         raise Unsupported("attribute", f"{owner.describe()}.{name}")
     return tx.output.builder.wrap(tx, getattr(owner.value, name), AttributeSource(owner.source, name))
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
-from types import CellType, CodeType, FunctionType
+from functools import partial
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
-from jitmagic.tracer.effects import CellEffect
-from jitmagic.tracer.guards import AttributeSource, Source
+from jitmagic.tracer.effects import AttributeEffect, CellEffect
+from jitmagic.tracer.guards import AttributeSource, DictSource, Source
+from jitmagic.tracer.guards.kinds import attribute_names_guard, missing_key_guard, registry_guard
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant
 
@@ -61,13 +64,53 @@ class FunctionTracker(VariableTracker):
     def call(
         self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
     ) -> VariableTracker:
-        return tx.inline(self, args, kwargs)
+        from jitmagic.tracer.builtin_calls import BUILTINS
+
+        known = BUILTINS.get(self.function)
+        if known is None and args and self.function.__qualname__ == "singledispatch.<locals>.wrapper":
+            return self._dispatched(tx, args[0]).call(tx, args, kwargs)
+        return tx.inline(self, args, kwargs) if known is None else known(tx, *args, **kwargs)
+
+    def truth(self, tx: Evaluator) -> bool:
+        return True
 
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        pending = tx.output.builder.function_writes.get((self.function, name))
+        if pending is not None:
+            return pending
+        source = self.source or tx.output.constant_source(self.function)
         if name in ("__name__", "__qualname__", "__module__", "__doc__"):
-            source = self.source or tx.output.constant_source(self.function)
             return tx.output.builder.wrap(tx, getattr(self.function, name), AttributeSource(source, name))
-        raise Unsupported("attribute", f"{self.describe()}.{name}")
+        own = self.function.__dict__
+        if name in own:
+            return tx.output.builder.wrap(tx, own[name], DictSource(source, name))
+        if hasattr(FunctionType, name):
+            raise Unsupported("attribute", f"{self.describe()}.{name}")
+        tx.output.guards.add(missing_key_guard(source, name))
+        raise python_error(AttributeError, f"'function' object has no attribute {name!r}")
+
+    def _dispatched(self, tx: Evaluator, value: VariableTracker) -> VariableTracker:
+        """What ``functools.singledispatch`` has registered for the class of the first argument."""
+        function: Any = self.function
+        source = self.source or tx.output.constant_source(function)
+        tx.output.guards.add(registry_guard(source, dict(function.registry)))
+        return tx.output.builder.constant_object(tx, function.dispatch(value.python_type()))
+
+    def own_attributes(self, tx: Evaluator) -> dict[str, VariableTracker]:
+        """What ``__dict__`` holds, for ``functools.wraps``."""
+        if any(function is self.function for function, _ in tx.output.builder.function_writes):
+            raise Unsupported("attribute", f"{self.describe()}.__dict__")
+        names = tuple(self.function.__dict__)
+        source = self.source or tx.output.constant_source(self.function)
+        tx.output.guards.add(attribute_names_guard(source, names))
+        return {name: self.attribute(tx, name) for name in names}
+
+    def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
+        """Counters and caches that a program keeps on its functions."""
+        if hasattr(FunctionType, name):
+            raise Unsupported("store", f"{self.describe()}.{name} = ...")
+        tx.output.builder.function_writes[self.function, name] = value
+        tx.output.add_effect(AttributeEffect(self, name, value, span=tx.span))
 
     def reconstruct(self, emit: Emitter) -> str:
         return emit.constant(self.function)
@@ -91,6 +134,7 @@ class NestedFunction(VariableTracker):
         self.cells = tuple(cells)
         self.defaults = tuple(defaults)
         self.kwdefaults = kwdefaults
+        self.attributes: dict[str, VariableTracker] = {}
 
     def python_type(self) -> type:
         return FunctionType
@@ -104,9 +148,28 @@ class NestedFunction(VariableTracker):
         return tx.inline_nested(self, args, kwargs)
 
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        if name in self.attributes:
+            return self.attributes[name]
         if name in ("__name__", "__qualname__"):
             return Constant(self.code.co_name if name == "__name__" else self.code.co_qualname)
-        raise Unsupported("attribute", f"{self.describe()}.{name}")
+        if name == "__doc__" and not isinstance(self.node, ast.Lambda):
+            return Constant(ast.get_docstring(self.node, clean=False))
+        if name == "__module__" and isinstance(self.owner.globals.get("__name__"), str):
+            return Constant(self.owner.globals["__name__"])
+        if hasattr(FunctionType, name):
+            raise Unsupported("attribute", f"{self.describe()}.{name}")
+        raise python_error(AttributeError, f"'function' object has no attribute {name!r}")
+
+    def truth(self, tx: Evaluator) -> bool:
+        return True
+
+    def own_attributes(self, tx: Evaluator) -> dict[str, VariableTracker]:
+        return {k: v for k, v in self.attributes.items() if not hasattr(FunctionType, k)}
+
+    def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
+        if hasattr(FunctionType, name) and name not in ("__name__", "__qualname__", "__module__", "__doc__"):
+            raise Unsupported("store", f"{self.describe()}.{name} = ...")
+        self.attributes[name] = value
 
     def reconstruct(self, emit: Emitter) -> str:
         cells = ", ".join(emit.cell(c) for c in self.cells)
@@ -119,6 +182,9 @@ class NestedFunction(VariableTracker):
         if self.kwdefaults:
             inner = ", ".join(f"{k!r}: {emit.value(v)}" for k, v in self.kwdefaults.items())
             emit.line(f"{name}.__kwdefaults__ = {{{inner}}}")
+        emit.remember(self, name)
+        for key, value in self.attributes.items():
+            emit.line(f"{name}.{key} = {emit.value(value)}")
         return name
 
 
@@ -132,6 +198,14 @@ class BoundMethod(VariableTracker):
 
     def describe(self) -> str:
         return self.function.describe()
+
+    def python_type(self) -> type:
+        return MethodType
+
+    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        if name == "__self__":
+            return self.receiver
+        return self.function if name == "__func__" else self.function.attribute(tx, name)
 
     def call(
         self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
@@ -156,6 +230,27 @@ class PartialTracker(VariableTracker):
         self.args = list(args)
         self.kwargs = kwargs
         self.source = source
+
+    def python_type(self) -> type:
+        return partial
+
+    def describe(self) -> str:
+        return self.function.describe()
+
+    def truth(self, tx: Evaluator) -> bool:
+        return True
+
+    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        from jitmagic.tracer.variables.mappings import DictTracker
+        from jitmagic.tracer.variables.sequences import TupleTracker
+
+        if name == "func":
+            return self.function
+        if name == "args":
+            return TupleTracker(self.args)
+        if name == "keywords" and self.source is None:
+            return DictTracker(self.kwargs)
+        raise Unsupported("attribute", f"{self.describe()}.{name}")
 
     def call(
         self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]

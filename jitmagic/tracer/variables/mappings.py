@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import operator
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
@@ -13,13 +14,13 @@ from jitmagic.tracer.signals import NotConstant
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, wrap_constant
 from jitmagic.tracer.variables.iterators import SequenceIterator
-from jitmagic.tracer.variables.sequences import TupleTracker
+from jitmagic.tracer.variables.sequences import ListTracker, SequenceTracker, TupleTracker
 
 if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter
     from jitmagic.tracer.evaluator import Evaluator
 
-__all__ = ["DictTracker", "DictView", "SetTracker", "key_of"]
+__all__ = ["DictTracker", "DictView", "key_of"]
 
 
 def key_of(key: VariableTracker) -> Any:
@@ -31,6 +32,8 @@ def key_of(key: VariableTracker) -> Any:
         raise Unsupported("subscript", f"a dict by {key.describe()}") from None
     except TypeError:
         raise python_error(TypeError, f"unhashable type: {key.python_type().__name__!r}") from None
+    if isinstance(key, SequenceTracker) and key.kind is list:
+        raise python_error(TypeError, "unhashable type: 'list'")
     return value
 
 
@@ -77,9 +80,11 @@ class DictTracker(VariableTracker):
     def item(self, tx: Evaluator, key: VariableTracker) -> VariableTracker:
         value = key_of(key)
         if value not in self.items:
-            if self.factory is None:
+            if self.cls is Counter:
+                return Constant(0)
+            if self.factory is None or (self.factory.is_constant and self.factory.constant() is None):
                 raise python_error(KeyError, value)
-            self.set_item(tx, key, self.factory.call(tx, [], {}))
+            self.set_item(tx, key, tx.realize(tx.realize(self.factory).call(tx, [], {})))
         return tx.realize(self.items[value])
 
     def set_item(self, tx: Evaluator, key: VariableTracker, value: VariableTracker) -> None:
@@ -106,8 +111,12 @@ class DictTracker(VariableTracker):
         return SequenceIterator([self.key(k) for k in self.items])
 
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
-        if name in _DICT_METHODS:
+        if name in _METHODS[self.cls]:
             return DictMethod(self, name)
+        if name == "default_factory" and self.cls is defaultdict:
+            return self.factory or Constant(None)
+        if not hasattr(self.cls, name):
+            raise python_error(AttributeError, f"{self.cls.__name__!r} object has no attribute {name!r}")
         raise Unsupported("attribute", f"{self.describe()}.{name}")
 
     def reconstruct(self, emit: Emitter) -> str:
@@ -130,7 +139,7 @@ class DictMethod(VariableTracker):
     def call(
         self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
     ) -> VariableTracker:
-        return _DICT_METHODS[self.name](tx, self.receiver, *args, **kwargs)
+        return _METHODS[self.receiver.cls][self.name](tx, self.receiver, *args, **kwargs)
 
     def reconstruct(self, emit: Emitter) -> str:
         return f"{emit.value(self.receiver)}.{self.name}"
@@ -164,6 +173,11 @@ class DictView(VariableTracker):
 
     def truth(self, tx: Evaluator) -> bool:
         return bool(self.mapping.items)
+
+    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        if name == "mapping":
+            return self.mapping
+        raise Unsupported("attribute", f"{self.describe()}.{name}")
 
     def contains(self, tx: Evaluator, value: VariableTracker) -> VariableTracker:
         if self.kind == "keys":
@@ -201,11 +215,16 @@ def _pop(
     return tx.realize(d.items.pop(known))
 
 
-def _popitem(tx: Evaluator, d: DictTracker) -> VariableTracker:
+def _popitem(tx: Evaluator, d: DictTracker, last: VariableTracker | None = None) -> VariableTracker:
+    if last is not None and d.cls is not OrderedDict:
+        raise Unsupported("call", "popitem() with these arguments")
     if not d.items:
-        raise python_error(KeyError, "popitem(): dictionary is empty")
+        what = "dictionary" if d.cls is OrderedDict else "popitem(): dictionary"
+        raise python_error(KeyError, f"{what} is empty")
     d.will_change(tx)
-    key, value = d.items.popitem()
+    d.note_order()
+    key = list(d.items)[-1 if last is None or tx.truth(last) else 0]
+    value = d.items.pop(key)
     return TupleTracker([d.key(key), value])
 
 
@@ -237,6 +256,71 @@ def _copy(tx: Evaluator, d: DictTracker) -> VariableTracker:
     return DictTracker(d.items, cls=d.cls, factory=d.factory)
 
 
+def _move_to_end(
+    tx: Evaluator, d: DictTracker, key: VariableTracker, last: VariableTracker | None = None
+) -> VariableTracker:
+    known = key_of(key)
+    if known not in d.items:
+        raise python_error(KeyError, known)
+    d.will_change(tx)
+    value = d.items.pop(known)
+    if last is None or tx.truth(last):
+        d.items[known] = value
+    else:
+        d.items = {known: value, **d.items}
+    return Constant(None)
+
+
+# -- Counter
+def count(tx: Evaluator, d: DictTracker, other: VariableTracker | None = None, **named: VariableTracker) -> None:
+    """Add the counts of an iterable or a mapping to ``d``."""
+    from jitmagic.tracer.operators import binary
+
+    if isinstance(other, DictTracker):
+        other.note_order()
+        pairs = list(other.items.items())
+    elif other is None or (isinstance(other, Constant) and other.value is None):
+        pairs = []
+    else:
+        pairs = [(key_of(v), Constant(1)) for v in tx.unpack(other)]
+    for key, number in [*pairs, *named.items()]:
+        before = d.items.get(key)
+        d.items[key] = number if before is None else binary(tx, "add", tx.realize(before), tx.realize(number))
+
+
+def _count_more(
+    tx: Evaluator, d: DictTracker, other: VariableTracker | None = None, **named: VariableTracker
+) -> VariableTracker:
+    d.will_change(tx)
+    count(tx, d, other, **named)
+    return Constant(None)
+
+
+def _most_common(tx: Evaluator, d: DictTracker, n: VariableTracker | None = None) -> VariableTracker:
+    d.note_order()
+    order = Counter({k: tx.realize(v).constant() for k, v in d.items.items()}).most_common(n and n.constant())
+    return ListTracker([TupleTracker([d.key(k), tx.realize(d.items[k])]) for k, _ in order])
+
+
+def _elements(tx: Evaluator, d: DictTracker) -> VariableTracker:
+    d.note_order()
+    repeated = [d.key(k) for k, v in d.items.items() for _ in range(tx.realize(v).constant())]
+    return SequenceIterator(repeated)
+
+
+def _total(tx: Evaluator, d: DictTracker) -> VariableTracker:
+    return Constant(sum(tx.realize(v).constant() for v in d.items.values()))
+
+
+def combine_counters(tx: Evaluator, name: str, left: DictTracker, right: DictTracker) -> VariableTracker:
+    """``+``, ``-``, ``&`` and ``|`` of counters with known counts."""
+    counters = [Counter({k: tx.realize(v).constant() for k, v in d.items.items()}) for d in (left, right)]
+    for d in (left, right):
+        d.note_order()
+    result = getattr(operator, name)(*counters)
+    return DictTracker({k: Constant(v) for k, v in result.items()}, cls=Counter)
+
+
 _DICT_METHODS: dict[str, Callable[..., VariableTracker]] = {
     "get": _get,
     "setdefault": _setdefault,
@@ -249,111 +333,16 @@ _DICT_METHODS: dict[str, Callable[..., VariableTracker]] = {
     "values": lambda tx, d: DictView(d, "values"),
     "items": lambda tx, d: DictView(d, "items"),
 }
-DICT_CLASSES = (dict, OrderedDict, defaultdict)
-
-
-class SetTracker(VariableTracker):
-    """A set or frozenset of known values."""
-
-    immutable = False
-
-    def __init__(self, values: Iterable[Any], source: Source | None = None, cls: type = set) -> None:
-        self.values = dict.fromkeys(values)
-        self.source = source
-        self.cls = cls
-        self.is_changed = False
-        self.order_read: Callable[[], None] | None = None
-
-    def python_type(self) -> type:
-        return self.cls
-
-    def constant(self) -> Any:
-        return self.cls(self.values)
-
-    def truth(self, tx: Evaluator) -> bool:
-        return bool(self.values)
-
-    def length(self, tx: Evaluator) -> VariableTracker:
-        return Constant(len(self.values))
-
-    def contains(self, tx: Evaluator, value: VariableTracker) -> VariableTracker:
-        return Constant(key_of(value) in self.values)
-
-    def iterate(self, tx: Evaluator) -> VariableTracker:
-        return SequenceIterator([Constant(v) for v in self.members()])
-
-    def members(self) -> tuple[Any, ...]:
-        """The members in the order in which Python gives them, which depends on how the set came about."""
-        if self.source is None:
-            return tuple(self.cls(list(self.values)))
-        if self.is_changed and len(self.values) > 1:
-            raise Unsupported("iterate", f"{self.describe()}, which was changed")
-        if self.order_read is not None:
-            self.order_read()
-            self.order_read = None
-        return tuple(self.values)
-
-    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
-        if name in _SET_METHODS and (self.cls is set or name not in ("add", "discard", "remove")):
-            return SetMethod(self, name)
-        raise Unsupported("attribute", f"{self.describe()}.{name}")
-
-    def will_change(self, tx: Evaluator) -> None:
-        if self.source is not None and not self.is_changed:
-            tx.output.add_effect(ContentsEffect(self, "set"))
-        self.is_changed = True
-
-    def reconstruct(self, emit: Emitter) -> str:
-        inner = ", ".join(emit.value(Constant(v)) for v in self.values)
-        text = f"{{{inner}}}" if inner else "set()"
-        return text if self.cls is set else f"frozenset({text})"
-
-
-class SetMethod(VariableTracker):
-    """A method of a set, not called yet."""
-
-    def __init__(self, receiver: SetTracker, name: str) -> None:
-        self.receiver = receiver
-        self.name = name
-
-    def call(
-        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
-    ) -> VariableTracker:
-        return _SET_METHODS[self.name](tx, self.receiver, *args, **kwargs)
-
-
-def _add(tx: Evaluator, s: SetTracker, value: VariableTracker) -> VariableTracker:
-    known = key_of(value)
-    s.will_change(tx)
-    s.values[known] = None
-    return Constant(None)
-
-
-def _discard(tx: Evaluator, s: SetTracker, value: VariableTracker) -> VariableTracker:
-    known = key_of(value)
-    s.will_change(tx)
-    s.values.pop(known, None)
-    return Constant(None)
-
-
-def _remove(tx: Evaluator, s: SetTracker, value: VariableTracker) -> VariableTracker:
-    if key_of(value) not in s.values:
-        raise python_error(KeyError, key_of(value))
-    return _discard(tx, s, value)
-
-
-def _combine(name: str) -> Callable[..., VariableTracker]:
-    def method(tx: Evaluator, s: SetTracker, *others: VariableTracker) -> VariableTracker:
-        values = [[key_of(v) for v in tx.unpack(o)] for o in others]
-        return SetTracker(getattr(s.constant(), name)(*values), cls=s.cls)
-
-    return method
-
-
-_SET_METHODS: dict[str, Callable[..., VariableTracker]] = {
-    "add": _add,
-    "discard": _discard,
-    "remove": _remove,
-    **{name: _combine(name) for name in ("union", "intersection", "difference", "symmetric_difference")},
-    "copy": lambda tx, s: SetTracker(s.values, cls=s.cls),
+_METHODS: dict[type, dict[str, Callable[..., VariableTracker]]] = {
+    dict: _DICT_METHODS,
+    defaultdict: _DICT_METHODS,
+    OrderedDict: {**_DICT_METHODS, "move_to_end": _move_to_end},
+    Counter: {
+        **_DICT_METHODS,
+        "update": _count_more,
+        "most_common": _most_common,
+        "elements": _elements,
+        "total": _total,
+    },
 }
+DICT_CLASSES = tuple(_METHODS)

@@ -12,7 +12,7 @@ from jitmagic.tracer.guards import DictSource, Source
 from jitmagic.tracer.guards.kinds import class_attribute_guard, missing_key_guard
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import NO_OBJECT, VariableTracker, python_error
-from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.constant import Constant, wrap_constant
 from jitmagic.tracer.variables.dataclass_methods import refuse_frozen
 from jitmagic.tracer.variables.descriptors import MISSING, find_in_class, is_data, read_entry, write_entry
 from jitmagic.tracer.variables.functions import FunctionTracker
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter
     from jitmagic.tracer.evaluator import Evaluator
 
-__all__ = ["MISSING", "ObjectTracker", "OpaqueTracker", "find_in_class"]
+__all__ = ["MISSING", "EnumMember", "ObjectTracker", "OpaqueTracker", "find_in_class"]
 
 PLAIN_READS = (object.__getattribute__, BaseException.__getattribute__, SimpleNamespace.__getattribute__)
 PLAIN_WRITES = (
@@ -253,6 +253,22 @@ class ObjectTracker(VariableTracker):
             if value is not None:
                 emit.line(f"object.__setattr__({name}, {key!r}, {emit.value(value)})")
         return name
+
+
+class EnumMember(ObjectTracker):
+    """A member of an enumeration: known by identity, so its attributes are known too."""
+
+    def constant(self) -> Any:
+        return self.value
+
+    def own(self, tx: Evaluator, name: str) -> VariableTracker | None:
+        if self.source is None:
+            found = self.value.__dict__.get(name, MISSING)
+            return None if found is MISSING else wrap_constant(found)
+        return super().own(tx, name)
+
+    def reconstruct(self, emit: Emitter) -> str:
+        return emit.constant(self.value)
 
 
 class OpaqueTracker(VariableTracker):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
@@ -12,6 +13,7 @@ from jitmagic.tracer.guards import Source
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.functions import BoundMethod
 from jitmagic.tracer.variables.iterators import CountedIterator, SequenceIterator
 from jitmagic.tracer.variables.number import SymbolicInt, wrap_size
 
@@ -127,10 +129,40 @@ class NamedTupleTracker(TupleTracker):
             return tx.realize(self.items[fields.index(name)])
         if name == "_fields":
             return TupleTracker([Constant(f) for f in fields])
+        if name in ("_replace", "_asdict"):
+            return NamedTupleMethod(self, name)
+        entry = self.cls.__dict__.get(name)
+        if isinstance(entry, FunctionType | property) and not name.startswith("__"):
+            tx.output.builder.guard_held_class(self.cls, name)
+            held = tx.output.builder.constant_object
+            if isinstance(entry, property):
+                return held(tx, entry.fget).call(tx, [self], {})
+            return BoundMethod(held(tx, entry), self)
         return super().attribute(tx, name)
 
     def reconstruct(self, emit: Emitter) -> str:
         return f"{emit.constant(self.cls)}({', '.join(emit.value(v) for v in self.items)})"
+
+
+class NamedTupleMethod(VariableTracker):
+    """``_replace`` or ``_asdict``, not called yet."""
+
+    def __init__(self, receiver: NamedTupleTracker, name: str) -> None:
+        self.receiver = receiver
+        self.name = name
+
+    def call(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        from jitmagic.tracer.variables.mappings import DictTracker
+
+        fields: tuple[str, ...] = self.receiver.cls._fields  # type: ignore[attr-defined] # a named tuple has them
+        values = dict(zip(fields, self.receiver.items, strict=True))
+        if args or any(k not in values for k in kwargs):
+            raise Unsupported("call", f"{self.name}() with these arguments")
+        if self.name == "_asdict":
+            return DictTracker(values)
+        return NamedTupleTracker(self.receiver.cls, {**values, **kwargs}.values())
 
 
 class ListTracker(SequenceTracker):
@@ -171,7 +203,7 @@ class ListTracker(SequenceTracker):
             raise python_error(IndexError, "list assignment index out of range") from None
 
     def methods(self) -> dict[str, Callable[..., VariableTracker]]:
-        return _WRITING
+        return LIST_METHODS
 
     def reconstruct(self, emit: Emitter) -> str:
         return emit.value_list(self.items)
@@ -201,8 +233,9 @@ def _count(tx: Evaluator, seq: SequenceTracker, value: VariableTracker) -> Varia
 
 
 def _find(tx: Evaluator, seq: SequenceTracker, value: VariableTracker, *limits: VariableTracker) -> VariableTracker:
-    bounds = slice(*(v.constant() for v in limits)) if len(limits) != 1 else slice(limits[0].constant(), None)
-    for i in range(*bounds.indices(len(seq.items))) if limits else range(len(seq.items)):
+    known = [v.constant() for v in limits]
+    bounds = slice(known[0] if known else None, known[1] if len(known) > 1 else None)
+    for i in range(*bounds.indices(len(seq.items))):
         if tx.same_or_equal(tx.realize(seq.items[i]), value):
             return Constant(i)
     if isinstance(seq, ListTracker):
@@ -274,8 +307,17 @@ def _sort(
     return Constant(None)
 
 
+def _repeat(tx: Evaluator, seq: ListTracker, times: VariableTracker) -> VariableTracker:
+    """``seq *= times``."""
+    if not isinstance(times.constant(), int):
+        raise python_error(TypeError, f"can't multiply sequence by non-int of type {times.python_type().__name__!r}")
+    seq.will_change(tx)
+    seq.items *= times.constant()
+    return seq
+
+
 _READING: dict[str, Callable[..., VariableTracker]] = {"count": _count, "index": _find}
-_WRITING: dict[str, Callable[..., VariableTracker]] = {
+LIST_METHODS: dict[str, Callable[..., VariableTracker]] = {
     **_READING,
     "append": _append,
     "extend": _extend,
@@ -286,6 +328,7 @@ _WRITING: dict[str, Callable[..., VariableTracker]] = {
     "reverse": _reverse,
     "copy": _copy,
     "sort": _sort,
+    "__imul__": _repeat,
 }
 
 
