@@ -35,6 +35,7 @@ from jitmagic.tracer.guards import (
     Source,
 )
 from jitmagic.tracer.guards import kinds as guard
+from jitmagic.tracer.guards.contents import maxlen_guard
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.orders import key_order_guard, member_order_guard
 from jitmagic.tracer.variables.array import ArrayTracker
@@ -386,7 +387,7 @@ class Builder:
         if known is not None:
             return known
         self.output.guards.add(guard.length_guard(source, collections.deque, len(value)))
-        self.output.guards.add(guard.maxlen_guard(source, value.maxlen))
+        self.output.guards.add(maxlen_guard(source, value.maxlen))
         items = [self.lazy(v, ItemSource(source, i)) for i, v in enumerate(value)]
         tracker = DequeTracker(items, value.maxlen, source)
         self.output.track(value, tracker)

@@ -88,6 +88,7 @@ class GeneratorTracker(IteratorTracker):
         from jitmagic.tracer.generator_frames import run_generator
 
         self.frame = frame
+        self.maker = frame.parent
         self.name = name
         self.received: VariableTracker | Raised = Constant(None)
         self.result: VariableTracker = Constant(None)

@@ -21,8 +21,8 @@ from jitmagic.tracer.variables.iterators import (
     ZipIterator,
 )
 from jitmagic.tracer.variables.mappings import DictTracker
-from jitmagic.tracer.variables.sets import SetTracker
 from jitmagic.tracer.variables.sequences import ListTracker, RangeTracker, TupleTracker
+from jitmagic.tracer.variables.sets import SetTracker
 
 __all__ = ["ROWS"]
 

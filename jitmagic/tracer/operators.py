@@ -50,14 +50,26 @@ def _dunder(name: str) -> str:
     return name.strip("_")
 
 
-def binary(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker:
-    """``left <op> right``; ``name`` is that of the function in ``operator``."""
+def binary(
+    tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker, *, mark: str = ""
+) -> VariableTracker:
+    """``left <op> right``; ``name`` is that of the function in ``operator``, ``mark`` is ``=`` for ``<op>=``."""
     left, right = plain_enum(name, left), plain_enum(name, right)
     for answer in _BINARY:
         result = answer(tx, name, left, right)
         if result is not None:
             return result
+    if _is_refused(left) and _is_refused(right):
+        kinds = left.python_type().__name__, right.python_type().__name__
+        symbol = "** or pow()" if name == "pow" and not mark else SYMBOLS[name] + mark
+        raise python_error(TypeError, f"unsupported operand type(s) for {symbol}: {kinds[0]!r} and {kinds[1]!r}")
     raise Unsupported("operator", f"{left.describe()} {SYMBOLS.get(name, name)} {right.describe()}")
+
+
+def _is_refused(value: VariableTracker) -> bool:
+    """Instances whose methods have declined, and what never accepts an instance."""
+    number = isinstance(value, Constant) and isinstance(value.value, int | float | complex | None)
+    return number or (isinstance(value, ObjectTracker) and not isinstance(value, EnumMember))
 
 
 def _constants(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
@@ -182,7 +194,7 @@ def in_place(tx: Evaluator, name: str, left: VariableTracker, right: VariableTra
     method = _IN_PLACE.get((type(left), name))
     if method is not None:
         return _in_place_container(tx, method, name, left, right)
-    return _ask(tx, left, f"__i{_dunder(name)}__", right) or binary(tx, name, left, right)
+    return _ask(tx, left, f"__i{_dunder(name)}__", right) or binary(tx, name, left, right, mark="=")
 
 
 def _in_place_container(
@@ -299,7 +311,7 @@ UNRELATED = (list, tuple, dict, type(None), str, bytes, slice, range)  # no two 
 
 
 def _by_identity(value: VariableTracker) -> bool:
-    return value.python_type().__eq__ is object.__eq__
+    return find_in_class(value.python_type(), "__eq__") is object.__eq__
 
 
 def _sequence_compare(

@@ -223,26 +223,33 @@ def count_rounds(tx: Evaluator, what: str) -> Callable[[], None]:
 
 
 def _for(tx: Evaluator, node: ast.For) -> Flow:
-    if _is_long(tx, node) and capture_loop(tx, node):
+    made_before = len(tx.output.generators)
+    iterable = tx.eval(node.iter)
+    if _is_long(iterable, node) and capture_loop(tx, node):
         return None
-    iterator = tx.eval(node.iter).iterate(tx)
+    iterator = iterable.iterate(tx)
     rounds = count_rounds(tx, ast.unparse(node.iter))
     while (item := iterator.next_item(tx)) is not None:
         rounds()
         assign(tx, node.target, item)
         flow = run_block(tx, node.body)
-        if flow is not None and flow.kind == "break":
-            return None
-        if flow is not None and flow.kind == "return":
-            return flow
+        if flow is not None and flow.kind != "continue":
+            _drop_iterator(tx, node, iterator, made_before)
+            return None if flow.kind == "break" else flow
     return run_block(tx, node.orelse)
 
 
-def _is_long(tx: Evaluator, node: ast.For) -> bool:
+def _drop_iterator(tx: Evaluator, node: ast.For, iterator: VariableTracker, made_before: int) -> None:
+    """A loop that is left early drops its iterator: a generator that only the loop knows is closed here."""
+    from jitmagic.tracer.generators import GeneratorTracker
+
+    fresh = isinstance(node.iter, ast.Call) and iterator in tx.output.generators[made_before:]
+    if fresh and isinstance(iterator, GeneratorTracker) and iterator.maker is tx:
+        iterator.close(tx)
+
+
+def _is_long(rounds: VariableTracker, node: ast.For) -> bool:
     """Whether the loop has more rounds than are written out one by one without asking."""
-    if not isinstance(node.iter, ast.Call):
-        return False
-    rounds = tx.eval(node.iter)
     if not isinstance(rounds, RangeTracker):
         return False
     nested = any(isinstance(n, ast.For | ast.While) for s in node.body for n in ast.walk(s))

@@ -23,7 +23,7 @@ __all__ = ["DequeTracker"]
 class DequeTracker(ListTracker):
     """A deque. ``limit`` is its maxlen."""
 
-    kind = deque
+    kind: type = deque
 
     def __init__(
         self, items: Iterable[VariableTracker], limit: int | None = None, source: Source | None = None

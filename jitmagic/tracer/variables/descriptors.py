@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.guards import AttributeSource
-from jitmagic.tracer.guards.kinds import empty_slot_guard
+from jitmagic.tracer.guards.contents import empty_slot_guard
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.functions import BoundMethod
 

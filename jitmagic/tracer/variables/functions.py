@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.effects import AttributeEffect, CellEffect
 from jitmagic.tracer.guards import AttributeSource, DictSource, Source
-from jitmagic.tracer.guards.kinds import attribute_names_guard, missing_key_guard, registry_guard
+from jitmagic.tracer.guards.contents import attribute_names_guard, registry_guard
+from jitmagic.tracer.guards.kinds import missing_key_guard
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant
 
@@ -67,7 +68,7 @@ class FunctionTracker(VariableTracker):
         from jitmagic.tracer.builtin_calls import BUILTINS
 
         known = BUILTINS.get(self.function)
-        if known is None and args and self.function.__qualname__ == "singledispatch.<locals>.wrapper":
+        if known is None and args and self.function.__code__.co_qualname == "singledispatch.<locals>.wrapper":
             return self._dispatched(tx, args[0]).call(tx, args, kwargs)
         return tx.inline(self, args, kwargs) if known is None else known(tx, *args, **kwargs)
 

@@ -298,7 +298,8 @@ def _count_more(
 
 def _most_common(tx: Evaluator, d: DictTracker, n: VariableTracker | None = None) -> VariableTracker:
     d.note_order()
-    order = Counter({k: tx.realize(v).constant() for k, v in d.items.items()}).most_common(n and n.constant())
+    counts = Counter({k: tx.realize(v).constant() for k, v in d.items.items()})
+    order = counts.most_common(None if n is None else n.constant())
     return ListTracker([TupleTracker([d.key(k), tx.realize(d.items[k])]) for k, _ in order])
 
 

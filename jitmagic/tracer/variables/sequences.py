@@ -168,7 +168,7 @@ class NamedTupleMethod(VariableTracker):
 class ListTracker(SequenceTracker):
     """A list. One that came from outside is given its final contents after the graph has run."""
 
-    kind = list
+    kind: type = list
     immutable = False
 
     def __init__(self, items: Iterable[VariableTracker], source: Source | None = None) -> None:

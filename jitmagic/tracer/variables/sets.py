@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.effects import ContentsEffect
 from jitmagic.tracer.guards import Source
-from jitmagic.tracer.guards.kinds import order_guard
+from jitmagic.tracer.guards.contents import order_guard
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, wrap_constant
 from jitmagic.tracer.variables.iterators import SequenceIterator
