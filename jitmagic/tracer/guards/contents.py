@@ -7,7 +7,7 @@ from typing import Any
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.source import Source
 
-__all__ = ["attribute_names_guard", "empty_slot_guard", "maxlen_guard", "order_guard", "registry_guard"]
+__all__ = ["attribute_names_guard", "empty_slot_guard", "maxlen_guard", "registry_guard"]
 
 
 def maxlen_guard(source: Source, limit: int | None) -> Guard:
@@ -33,16 +33,3 @@ def registry_guard(source: Source, registered: dict[Any, Any]) -> Guard:
     """FUNCTION_MATCH of a function with ``functools.singledispatch``: what is registered for which class."""
     test = "dict({v}.registry) == {k}"
     return Guard("FUNCTION_MATCH", source, test, "as registered", "len({v}.registry)", registered, about=source.text)
-
-
-def order_guard(source: Source, members: tuple[Any, ...]) -> Guard:
-    """EQUALS_MATCH of a set that was looped over: its members in the order in which it gives them."""
-    return Guard(
-        "EQUALS_MATCH",
-        source,
-        "tuple({v}) == {k}",
-        "this order",
-        "tuple({v})",
-        members,
-        about=f"order of {source.text}",
-    )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.effects import ContentsEffect
 from jitmagic.tracer.guards import Source
-from jitmagic.tracer.guards.contents import order_guard
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, wrap_constant
 from jitmagic.tracer.variables.iterators import SequenceIterator
@@ -39,6 +38,7 @@ class SetTracker(VariableTracker):
         self.cls = cls
         self.is_changed = False
         self.is_grown = grown
+        self.order_read: Callable[[], None] | None = None
 
     def python_type(self) -> type:
         return self.cls
@@ -49,7 +49,9 @@ class SetTracker(VariableTracker):
     def ordered(self, tx: Evaluator) -> list[Any]:
         """The members in the order in which Python gives them."""
         if self.source is not None and not self.is_changed:
-            tx.output.guards.add(order_guard(self.source, tuple(self.values)))
+            if self.order_read is not None:
+                self.order_read()
+                self.order_read = None
             return list(self.values)
         if not self.is_grown and len(self.values) > 1:
             raise Unsupported("iterate", f"{self.describe()}, whose order depends on how it came about")
