@@ -114,6 +114,15 @@ def write_html(notebook: nbformat.NotebookNode, path: Path) -> None:
     path.write_text(body, encoding="utf-8")
 
 
+def tell(found: dict[str, Any]) -> int:
+    """Print the summary; the exit code says whether there is one and all results were equal."""
+    if not found:
+        print(f"no cell displays a bundle of type {SUMMARY}", file=sys.stderr)
+        return 1
+    print("\n".join(summary_lines(found)))
+    return 0 if all(record.get("same_bits") for record in found.get("speedups", [])) else 1
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("notebook", type=Path)
@@ -131,11 +140,7 @@ def main() -> int:
     if arguments.html:
         write_html(notebook, arguments.html)
         print(f"written: {arguments.html}")
-    if not (found := summary(notebook)):
-        print(f"no cell displays a bundle of type {SUMMARY}", file=sys.stderr)
-        return 1
-    print("\n".join(summary_lines(found)))
-    return 0 if all(record.get("same_bits") for record in found.get("speedups", [])) else 1
+    return tell(summary(notebook))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ VERBS = {
     "source": "the generated kernels beside the lines they come from",
     "check": "compare with plain NumPy:  %jit check f(x, y)",
     "time": "time against plain NumPy:  %jit time f(x, y)",
-    "explore": "all of it in one widget",
+    "explore": "guards, recompiles, cache and graph in one widget; asks whether a call would hit",
     "clear": "drop the compiled entries",
 }
 _TAKE_A_CALL = ("check", "time")

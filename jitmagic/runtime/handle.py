@@ -148,7 +148,7 @@ class Handle:
         return VIEWS["time"](self, self.timed(*args, **kwargs))
 
     def explore(self) -> Any:
-        """All of it in one widget."""
+        """Guards, recompiles, cache and graph in one widget, which also tells whether a call would hit."""
         return VIEWS["explore"](self)
 
     def __repr__(self) -> str:
