@@ -32,12 +32,12 @@ def test_it_foretells_every_call(calls: list[tuple[Any, Any]]) -> None:
     function = jm.compile(add, backend="eager")
     for z, k in calls:
         found = foresee(function.jit, bound(add, (z,), {"k": k}))
-        before = found.hit.hits[0] if found.hit else 0
+        before = found.hit.hit_count if found.hit else 0
         entries = function.jit.entries
         assert function(z, k).tobytes() == add(z, k).tobytes()
         assert function.jit.entries - entries == (found.hit is None)
         if found.hit:
-            assert found.hit.hits[0] == before + 1
+            assert found.hit.hit_count == before + 1
             assert all(failure is None for entry, failure in found.failures if entry is found.hit)
 
 

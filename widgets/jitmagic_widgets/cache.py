@@ -86,7 +86,7 @@ class CacheBrowser(Panel):
         return (
             entry_name(entry.index, line),
             _state(entry),
-            str(entry.hits[0]),
+            str(entry.hit_count),
             str(len(entry.guards)),
             str(lowered.kernel_count),
             str(lowered.extern_count),

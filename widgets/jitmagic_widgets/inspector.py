@@ -105,7 +105,7 @@ class GuardInspector(Panel):
         failed = next((e for e in reversed(record.recompiles) if e.call > since and _is_about(e, guard)), None)
         if failed is not None:
             return Outcome(f"call {failed.call} came with {failed.now}", "bad")
-        return Outcome("held") if entry.hits[0] else Outcome("not asked yet")
+        return Outcome("held") if entry.hit_count else Outcome("not asked yet")
 
     # -- would this call hit?
     def _edited(self, _: object) -> None:
@@ -145,7 +145,7 @@ class GuardInspector(Panel):
 
 def _label(entry: Entry, line: int) -> str:
     kind = " (plain Python)" if entry.is_plain or entry.is_demoted else ""
-    return f"{entry_name(entry.index, line)}: {plural(entry.hits[0], 'hit')}{kind}"
+    return f"{entry_name(entry.index, line)}: {plural(entry.hit_count, 'hit')}{kind}"
 
 
 def _is_about(event: RecompileEvent, guard: Guard) -> bool:

@@ -180,7 +180,7 @@ def test_a_fork_gets_a_pool_of_its_own() -> None:
         + """
 go()
 assert workers() == 2
-for _ in range(5):
+for _ in range(2):
     child = os.fork()
     if child == 0:
         assert workers() == 0
