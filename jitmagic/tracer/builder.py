@@ -43,11 +43,12 @@ from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker, ModuleTracker, NumpyFunction
 from jitmagic.tracer.variables.constant import LITERALS, Constant
 from jitmagic.tracer.variables.deques import DequeTracker
-from jitmagic.tracer.variables.functions import BoundMethod, Cell, FunctionTracker, PartialTracker
+from jitmagic.tracer.variables.functions import BoundMethod, Cell, FunctionTracker
 from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
 from jitmagic.tracer.variables.objects import MISSING, EnumMember, ObjectTracker, OpaqueTracker
+from jitmagic.tracer.variables.partials import PartialTracker
 from jitmagic.tracer.variables.sequences import (
     ListTracker,
     NamedTupleTracker,

@@ -16,9 +16,10 @@ from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker
 from jitmagic.tracer.variables.constant import Constant, run
-from jitmagic.tracer.variables.functions import BoundMethod, FunctionTracker, NestedFunction, PartialTracker
-from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
+from jitmagic.tracer.variables.functions import BoundMethod, FunctionTracker, NestedFunction
+from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt, wrap_size
 from jitmagic.tracer.variables.objects import ObjectTracker, find_in_class
+from jitmagic.tracer.variables.partials import PartialTracker
 from jitmagic.tracer.variables.sequences import TupleTracker
 
 __all__ = ["ROWS"]
@@ -161,8 +162,6 @@ def _abs(tx: Evaluator, value: VariableTracker) -> VariableTracker:
     if isinstance(value, ArrayTracker):
         return tx.call_form(*row_of(np.absolute), [value], {})
     if isinstance(value, SymbolicInt):
-        from jitmagic.tracer.variables.number import wrap_size
-
         return wrap_size(abs(value.value))
     if isinstance(value, ObjectTracker):
         return value.method(tx, "__abs__", [], {})

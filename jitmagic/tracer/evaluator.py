@@ -21,15 +21,18 @@ from jitmagic.ops.extern import opaque
 from jitmagic.ops.silenced import silenced
 from jitmagic.tracer.directives import graph_break, is_disabled, is_opaque
 from jitmagic.tracer.frame import Frame, frame_of
-from jitmagic.tracer.operands import operand, wrap_inferred
+from jitmagic.tracer.identity import same_or_equal
+from jitmagic.tracer.language import Language
+from jitmagic.tracer.operands import operand, to_python_number, wrap_inferred
 from jitmagic.tracer.output import OutputGraph, Policy
 from jitmagic.tracer.scopes import Scope
 from jitmagic.tracer.signals import NotConstant, Raised, Restart
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.binding import bind_arguments
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.dataclass_methods import generated_method
-from jitmagic.tracer.variables.functions import Cell, FunctionTracker, NestedFunction, bind_arguments
+from jitmagic.tracer.variables.functions import Cell, FunctionTracker, NestedFunction
 from jitmagic.tracer.variables.lazy import Lazy
 
 __all__ = ["TEMPORARY", "Evaluator"]
@@ -112,14 +115,16 @@ class Evaluator:
         metas = [n.meta for n in self.output.graph.calls() if n.span is not None and n.span.line in lines]
         return any(isinstance(m, ArrayMeta) and math.prod(m.hint_shape) >= LARGE for m in metas)
 
+    @property
+    def language(self) -> Language:
+        return self.output.language
+
     # -- running
     def run(self) -> VariableTracker:
         """Evaluate the whole body; gives what the function returns."""
-        from jitmagic.tracer.statements import run_block
-
         self.output.evaluating.append(self)
         try:
-            flow = run_block(self, self.frame.body)
+            flow = self.language.run_block(self, self.frame.body)
         finally:
             self.output.evaluating.pop()
         if flow is not None and flow.value is not None:
@@ -128,9 +133,7 @@ class Evaluator:
 
     def eval(self, node: ast.expr) -> VariableTracker:
         """The value of one expression."""
-        from jitmagic.tracer.expressions import EXPRESSIONS
-
-        handler = EXPRESSIONS.get(type(node))
+        handler = self.language.expressions.get(type(node))
         before, self.node = self.node, node
         try:
             if handler is None:
@@ -280,8 +283,6 @@ class Evaluator:
 
     def python_number(self, array: ArrayTracker) -> VariableTracker:
         """The Python number inside a one-element array, as a node."""
-        from jitmagic.tracer.operands import to_python_number
-
         return to_python_number(self, array)
 
     # -- values
@@ -304,8 +305,6 @@ class Evaluator:
 
     def same_or_equal(self, a: VariableTracker, b: VariableTracker) -> bool:
         """``a is b or a == b``, as ``in`` and ``index`` ask."""
-        from jitmagic.tracer.identity import same_or_equal
-
         return same_or_equal(self, a, b)
 
     def sort(
@@ -368,10 +367,8 @@ class Evaluator:
             raise Unsupported("depth", str(current().inline_depth_limit))
 
     def _run_child(self, child: Evaluator) -> VariableTracker:
-        from jitmagic.tracer.generators import GeneratorTracker
-
         if child.frame.is_plain_generator:
-            made = GeneratorTracker(child, child.frame.code.co_qualname)
+            made: VariableTracker = self.language.generator(child, child.frame.code.co_qualname)
             self.output.generators.append(made)
             return made
         if child.frame.is_generator:

@@ -8,8 +8,10 @@ from typing import Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.evaluator import Evaluator
+from jitmagic.tracer.generators import GeneratorExpression
 from jitmagic.tracer.identity import same_object
 from jitmagic.tracer.operators import binary, compare, unary
+from jitmagic.tracer.rounds import bind_in_scope, count_rounds
 from jitmagic.tracer.scopes import Scope
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.texts import format_text, repr_text, str_text
@@ -212,8 +214,6 @@ def _comprehension(tx: Evaluator, node: Any, add: Callable[[], None]) -> None:
 def _loops(
     tx: Evaluator, generators: Sequence[ast.comprehension], level: int, iterator: VariableTracker, add: Any
 ) -> None:
-    from jitmagic.tracer.statements import count_rounds
-
     generator = generators[level]
     if generator.is_async:
         raise Unsupported("generator", "an asynchronous comprehension")
@@ -228,17 +228,6 @@ def _loops(
             _loops(tx, generators, level + 1, inner, add)
         else:
             add()
-
-
-def bind_in_scope(tx: Evaluator, target: ast.expr, value: VariableTracker) -> None:
-    from jitmagic.tracer.statements import unpack_into
-
-    if isinstance(target, ast.Name):
-        tx.scopes[-1].store(target.id, value)
-    elif isinstance(target, ast.Tuple | ast.List):
-        unpack_into(tx, target, value, bind_in_scope)
-    else:
-        raise Unsupported("statement", f"the loop target {ast.unparse(target)}")
 
 
 def _list_comprehension(tx: Evaluator, node: ast.ListComp) -> VariableTracker:
@@ -266,8 +255,6 @@ def _dict_comprehension(tx: Evaluator, node: ast.DictComp) -> VariableTracker:
 
 def _generator(tx: Evaluator, node: ast.GeneratorExp) -> VariableTracker:
     """Consumed at once where it stands as an argument; its items are evaluated when they are asked for."""
-    from jitmagic.tracer.generators import GeneratorExpression
-
     return GeneratorExpression(tx, node, Scope())
 
 

@@ -13,7 +13,8 @@ from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
-from jitmagic.tracer.variables.functions import FunctionTracker, NestedFunction, PartialTracker
+from jitmagic.tracer.variables.functions import FunctionTracker, NestedFunction
+from jitmagic.tracer.variables.partials import PartialTracker
 from jitmagic.tracer.variables.sequences import TupleTracker
 
 __all__ = ["ROWS"]

@@ -14,8 +14,9 @@ from jitmagic.errors import Unsupported
 from jitmagic.tracer.contexts import enter_context, leave_context
 from jitmagic.tracer.generators import GeneratorTracker
 from jitmagic.tracer.patterns import choose_case
+from jitmagic.tracer.rounds import count_rounds
 from jitmagic.tracer.signals import Raised, Returned
-from jitmagic.tracer.statements import assign, count_rounds, run_statement
+from jitmagic.tracer.statements import assign, run_statement
 from jitmagic.tracer.try_statements import matches
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant

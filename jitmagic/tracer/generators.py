@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
+from jitmagic.tracer.rounds import bind_in_scope
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant
-from jitmagic.tracer.variables.exceptions import ExceptionTracker, raised_value
+from jitmagic.tracer.variables.exceptions import ExceptionTracker, make_exception, raised_value
 from jitmagic.tracer.variables.iterators import IteratorTracker
 
 if TYPE_CHECKING:
@@ -45,8 +46,6 @@ class GeneratorExpression(IteratorTracker):
             owner.scopes = before
 
     def _advance(self, tx: Evaluator) -> VariableTracker | None:
-        from jitmagic.tracer.expressions import bind_in_scope
-
         generators = self.node.generators
         while self.iterators:
             level = len(self.iterators) - 1
@@ -85,8 +84,6 @@ class GeneratorTracker(IteratorTracker):
     """
 
     def __init__(self, frame: Evaluator, name: str) -> None:
-        from jitmagic.tracer.generator_frames import run_generator
-
         self.frame = frame
         self.maker = frame.parent
         self.name = name
@@ -94,7 +91,7 @@ class GeneratorTracker(IteratorTracker):
         self.result: VariableTracker = Constant(None)
         self.open_blocks = 0
         self.is_started = self.is_running = self.is_finished = False
-        self.steps: Steps = run_generator(self)
+        self.steps: Steps = frame.language.run_generator(self)
 
     def python_type(self) -> type:
         return type(_ for _ in ())
@@ -210,8 +207,6 @@ def _send(tx: Evaluator, generator: GeneratorTracker, value: VariableTracker) ->
 
 
 def _throw(tx: Evaluator, generator: GeneratorTracker, value: VariableTracker) -> VariableTracker:
-    from jitmagic.tracer.variables.exceptions import make_exception
-
     thrown = make_exception(tx, value)
     item = generator.throw(tx, Raised(thrown.stand_in(), thrown))
     if item is None:

@@ -39,13 +39,11 @@ def same_object(tx: Evaluator, a: VariableTracker, b: VariableTracker) -> bool:
 
 def same_or_equal(tx: Evaluator, a: VariableTracker, b: VariableTracker) -> bool:
     """``a is b or a == b``; equal numbers and texts need no identity, except nan."""
-    from jitmagic.tracer.operators import compare
-
     if a is b:
         return True
     if isinstance(a, Constant) or isinstance(b, Constant) or _is_number(a) or _is_number(b):
-        return tx.truth(compare(tx, "eq", a, b)) or (_is_nan(a) and _is_nan(b) and same_object(tx, a, b))
-    return same_object(tx, a, b) or tx.truth(compare(tx, "eq", a, b))
+        return tx.truth(tx.language.compare(tx, "eq", a, b)) or (_is_nan(a) and _is_nan(b) and same_object(tx, a, b))
+    return same_object(tx, a, b) or tx.truth(tx.language.compare(tx, "eq", a, b))
 
 
 def _is_nan(value: VariableTracker) -> bool:

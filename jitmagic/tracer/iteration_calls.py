@@ -48,7 +48,7 @@ def _enumerate(tx: Evaluator, value: VariableTracker, start: VariableTracker | N
 
 
 def _zip(tx: Evaluator, *values: VariableTracker, strict: VariableTracker | None = None) -> VariableTracker:
-    return ZipIterator([v.iterate(tx) for v in values], strict is not None and tx.truth(strict))
+    return ZipIterator([v.iterate(tx) for v in values], TupleTracker, strict is not None and tx.truth(strict))
 
 
 def _map(tx: Evaluator, function: VariableTracker, *values: VariableTracker) -> VariableTracker:
@@ -56,7 +56,7 @@ def _map(tx: Evaluator, function: VariableTracker, *values: VariableTracker) -> 
         assert isinstance(item, TupleTracker)
         return tx.realize(function.call(tx, item.items, {}))
 
-    return MapIterator(ZipIterator([v.iterate(tx) for v in values]), call)
+    return MapIterator(ZipIterator([v.iterate(tx) for v in values], TupleTracker), call)
 
 
 def _filter(tx: Evaluator, function: VariableTracker, values: VariableTracker) -> VariableTracker:

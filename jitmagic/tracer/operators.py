@@ -17,7 +17,7 @@ from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, run
 from jitmagic.tracer.variables.deques import DequeTracker
 from jitmagic.tracer.variables.mappings import DictTracker, combine_counters
-from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt, number_call
+from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt, number_call, wrap_size
 from jitmagic.tracer.variables.objects import EnumMember, ObjectTracker, find_in_class
 from jitmagic.tracer.variables.sequences import ListTracker, SequenceTracker, TupleTracker
 from jitmagic.tracer.variables.sets import SetTracker, set_operation
@@ -347,8 +347,6 @@ def unary(tx: Evaluator, name: str, value: VariableTracker) -> VariableTracker:
     if isinstance(value, RunTimeNumber) and name in NUMBER_OPS:
         return number_call(tx, NUMBER_OPS[name], (value,))
     if isinstance(value, SymbolicInt):
-        from jitmagic.tracer.variables.number import wrap_size
-
         if name in ("neg", "pos"):
             return wrap_size(getattr(operator, name)(value.value))
         return run(lambda: getattr(operator, name)(value.fix()))

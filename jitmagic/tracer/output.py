@@ -17,6 +17,7 @@ from jitmagic.graph.shapes import ShapeEnv, SymInt
 from jitmagic.tracer.capture import FrameState, Options
 from jitmagic.tracer.guards import ConstantSource, GuardSet, Source
 from jitmagic.tracer.guards.kinds import alias_guard, writeable_guard
+from jitmagic.tracer.language import Language
 from jitmagic.tracer.split import PIECE
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class OutputGraph:
     symbols_by_size: dict[int, SymInt] = field(default_factory=dict)
     is_finished: bool = False
     evaluating: list[Any] = field(default_factory=list)  # Evaluators: the frame, and what is inlined in it
+    language: Language = field(init=False)
     builder: Builder = field(init=False)  # set by whoever makes the output: it wraps values for it
 
     def __post_init__(self) -> None:

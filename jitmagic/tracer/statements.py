@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jitmagic.config import current
 from jitmagic.errors import Unsupported
 from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.tracer.evaluator import Evaluator
@@ -15,17 +14,15 @@ from jitmagic.tracer.expressions import OPERATORS, make_function
 from jitmagic.tracer.loops import capture_loop
 from jitmagic.tracer.operators import in_place
 from jitmagic.tracer.resume import BreakHere
+from jitmagic.tracer.rounds import SHORT_LOOP, count_rounds, unpack_into
 from jitmagic.tracer.signals import NotConstant, Returned
-from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
-from jitmagic.tracer.variables.sequences import ListTracker, RangeTracker
+from jitmagic.tracer.variables.sequences import RangeTracker
 
 __all__ = ["ROWS", "assign", "count_rounds", "run_block", "unpack_into"]
 
 Flow = Returned | None
-SHORT_LOOP = 8  # rounds that are always written out one by one
-UNROLLED_NODES = 256  # size of the graph that one longer loop may grow to before it is left a loop
-Bind = Callable[[Evaluator, ast.expr, VariableTracker], None]
 
 
 def run_block(tx: Evaluator, block: Sequence[ast.stmt]) -> Flow:
@@ -54,7 +51,7 @@ def run_statement(tx: Evaluator, node: ast.stmt) -> Flow:
     before, tx.node = tx.node, node
     tx.active.append(node)
     try:
-        handler = handler_of(node)
+        handler = handler_of(tx, node)
         if handler is None:
             raise Unsupported("statement", _title(node))
         return handler(tx, node)
@@ -65,10 +62,8 @@ def run_statement(tx: Evaluator, node: ast.stmt) -> Flow:
         tx.node = before
 
 
-def handler_of(node: ast.stmt) -> Callable[[Evaluator, Any], Flow] | None:
-    from jitmagic.tracer.statement_rows import STATEMENTS
-
-    return STATEMENTS.get(type(node))
+def handler_of(tx: Evaluator, node: ast.stmt) -> Callable[[Evaluator, Any], Flow] | None:
+    return tx.language.statements.get(type(node))
 
 
 def _title(node: ast.stmt) -> str:
@@ -108,41 +103,6 @@ _TARGETS: dict[type[ast.expr], Callable[[Evaluator, Any, VariableTracker], None]
     ast.Tuple: _to_sequence,
     ast.List: _to_sequence,
 }
-
-
-def unpack_into(tx: Evaluator, target: Any, value: VariableTracker, bind: Bind) -> None:
-    """``a, *b, c = value``."""
-    items = _items_to_unpack(tx, value)
-    targets = target.elts
-    star = next((i for i, t in enumerate(targets) if isinstance(t, ast.Starred)), None)
-    if star is None:
-        if len(items) != len(targets):
-            raise _count_error(len(targets), len(items))
-        for each, item in zip(targets, items, strict=True):
-            bind(tx, each, item)
-        return
-    tail = len(targets) - star - 1
-    if len(items) < star + tail:
-        text = f"not enough values to unpack (expected at least {star + tail}, got {len(items)})"
-        raise python_error(ValueError, text)
-    middle = len(items) - tail
-    for each, item in zip(targets[:star], items[:star], strict=True):
-        bind(tx, each, item)
-    bind(tx, targets[star].value, ListTracker(items[star:middle]))
-    for each, item in zip(targets[star + 1 :], items[middle:], strict=True):
-        bind(tx, each, item)
-
-
-def _items_to_unpack(tx: Evaluator, value: VariableTracker) -> list[VariableTracker]:
-    if isinstance(value, Constant) and not hasattr(type(value.value), "__iter__"):
-        raise python_error(TypeError, f"cannot unpack non-iterable {type(value.value).__name__} object")
-    return tx.unpack(value)
-
-
-def _count_error(expected: int, got: int) -> BaseException:
-    if got < expected:
-        return python_error(ValueError, f"not enough values to unpack (expected {expected}, got {got})")
-    return python_error(ValueError, f"too many values to unpack (expected {expected})")
 
 
 def _assign(tx: Evaluator, node: ast.Assign) -> Flow:
@@ -206,22 +166,6 @@ def _if(tx: Evaluator, node: ast.If) -> Flow:
     return run_block(tx, node.body if tx.truth(tx.eval(node.test)) else node.orelse)
 
 
-def count_rounds(tx: Evaluator, what: str) -> Callable[[], None]:
-    """A counter of the rounds of one loop that refuses to go on above the limit."""
-    limit = current().unroll_limit
-    start = len(tx.output.graph.nodes)
-    rounds = 0
-
-    def count() -> None:
-        nonlocal rounds
-        rounds += 1
-        grown = len(tx.output.graph.nodes) - start
-        if rounds > limit or (rounds > SHORT_LOOP and grown > UNROLLED_NODES):
-            raise Unsupported("long-loop", what)
-
-    return count
-
-
 def _for(tx: Evaluator, node: ast.For) -> Flow:
     made_before = len(tx.output.generators)
     iterable = tx.eval(node.iter)
@@ -241,10 +185,8 @@ def _for(tx: Evaluator, node: ast.For) -> Flow:
 
 def _drop_iterator(tx: Evaluator, node: ast.For, iterator: VariableTracker, made_before: int) -> None:
     """A loop that is left early drops its iterator: a generator that only the loop knows is closed here."""
-    from jitmagic.tracer.generators import GeneratorTracker
-
     fresh = isinstance(node.iter, ast.Call) and iterator in tx.output.generators[made_before:]
-    if fresh and isinstance(iterator, GeneratorTracker) and iterator.maker is tx:
+    if fresh and isinstance(iterator, tx.language.generator) and iterator.maker is tx:
         iterator.close(tx)
 
 

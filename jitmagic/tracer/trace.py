@@ -16,20 +16,41 @@ from jitmagic.events import EffectRecord
 from jitmagic.graph.verifier import verify
 from jitmagic.tracer.breaks import CATALOGUE, describe
 from jitmagic.tracer.builder import Builder
+from jitmagic.tracer.builtin_calls import BUILTINS, call_builtin
 from jitmagic.tracer.capture import Break, Capture, FrameState, Options
 from jitmagic.tracer.emit import Emitter
 from jitmagic.tracer.evaluator import Evaluator
+from jitmagic.tracer.expressions import EXPRESSIONS
 from jitmagic.tracer.finish import add_final_guards
 from jitmagic.tracer.frame import Frame, frame_of
+from jitmagic.tracer.generator_frames import run_generator
+from jitmagic.tracer.generators import GeneratorTracker
 from jitmagic.tracer.guards import ClosureSource, LocalSource
+from jitmagic.tracer.language import Language
+from jitmagic.tracer.operators import binary, compare
 from jitmagic.tracer.output import OutputGraph, Policy
 from jitmagic.tracer.resume import DRAWN, BreakHere, Continuation, continue_after
 from jitmagic.tracer.signals import PlainRun, Raised, Restart
 from jitmagic.tracer.split import split
+from jitmagic.tracer.statement_rows import STATEMENTS
+from jitmagic.tracer.statements import run_block
+from jitmagic.tracer.texts import repr_text
 from jitmagic.tracer.variables.base import VariableTracker
 
 __all__ = ["capture"]
 
+LANGUAGE = Language(
+    run_block=run_block,
+    statements=STATEMENTS,
+    expressions=EXPRESSIONS,
+    call_builtin=call_builtin,
+    builtins=BUILTINS,
+    compare=compare,
+    binary=binary,
+    generator=GeneratorTracker,
+    run_generator=run_generator,
+    repr_text=repr_text,
+)
 ATTEMPTS = 200  # every restart learns one place; more than this in one function is left plain
 
 
@@ -57,6 +78,7 @@ def capture(function: FunctionType, arguments: dict[str, Any], options: Options,
 def _new_output(options: Options, state: FrameState, policy: Policy) -> OutputGraph:
     output = OutputGraph(options, state, policy)
     output.builder = Builder(output)
+    output.language = LANGUAGE
     return output
 
 

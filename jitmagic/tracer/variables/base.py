@@ -71,6 +71,10 @@ class VariableTracker:
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
         raise Unsupported("attribute", f"{self.describe()}.{name}")
 
+    def class_attribute(self, tx: Evaluator, name: str) -> VariableTracker | None:
+        """What the value's class holds under ``name``, unbound; None if nothing is known of it."""
+        return None
+
     def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
         raise Unsupported("store", f"{self.describe()}.{name} = ...")
 

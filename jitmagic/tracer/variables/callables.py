@@ -70,9 +70,7 @@ class CallableTracker(VariableTracker):
     def call(
         self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
     ) -> VariableTracker:
-        from jitmagic.tracer.builtin_calls import call_builtin
-
-        return call_builtin(tx, self, args, kwargs)
+        return tx.language.call_builtin(tx, self, args, kwargs)
 
     def reconstruct(self, emit: Emitter) -> str:
         return emit.constant(self.value)
@@ -219,10 +217,8 @@ class ClassTracker(CallableTracker):
     def call(
         self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
     ) -> VariableTracker:
-        from jitmagic.tracer.builtin_calls import BUILTINS, call_builtin
-
-        if self.value in BUILTINS:
-            return call_builtin(tx, self, args, kwargs)
+        if self.value in tx.language.builtins:
+            return tx.language.call_builtin(tx, self, args, kwargs)
         found = lookup(self.value)
         if found is not None:
             return tx.call_form(*found, args, kwargs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from jitmagic.errors import Unsupported
 from jitmagic.tracer.guards import Source
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.iterators import SequenceIterator
 
 if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter
@@ -71,8 +72,6 @@ class Constant(VariableTracker):
         return super().contains(tx, value)
 
     def iterate(self, tx: Evaluator) -> VariableTracker:
-        from jitmagic.tracer.variables.iterators import SequenceIterator
-
         if isinstance(self.value, str | bytes):
             return SequenceIterator([Constant(v) for v in self.value])
         raise python_error(TypeError, f"{type(self.value).__name__!r} object is not iterable")
@@ -113,18 +112,28 @@ class ConstantMethod(VariableTracker):
         return f"{emit.value(self.receiver)}.{self.name}"
 
 
+_CONTAINERS: dict[type, Callable[[list[VariableTracker]], VariableTracker]] = {}  # filled by the families' modules
+
+
+_ENUM: list[Callable[[Any], VariableTracker]] = []
+
+
+def register_enum(make: Callable[[Any], VariableTracker]) -> None:
+    """Say which tracker a member of an enum has."""
+    _ENUM.append(make)
+
+
+def register_container(kind: type, make: Callable[[list[VariableTracker]], VariableTracker]) -> None:
+    """Say which tracker a tuple or list computed from constants has."""
+    _CONTAINERS[kind] = make
+
+
 def wrap_constant(value: Any) -> VariableTracker:
     """The tracker of a result that was computed from constants."""
-    from jitmagic.tracer.variables.objects import EnumMember
-    from jitmagic.tracer.variables.sequences import ListTracker, TupleTracker
-
     if isinstance(value, enum.Enum):
-        return EnumMember(type(value), value, None)
-    if type(value) is tuple:
-        return TupleTracker([wrap_constant(v) for v in value])
-    if type(value) is list:
-        return ListTracker([wrap_constant(v) for v in value])
-    return Constant(value)
+        return _ENUM[0](value)
+    make = _CONTAINERS.get(type(value))
+    return Constant(value) if make is None else make([wrap_constant(v) for v in value])
 
 
 def run(compute: Any) -> VariableTracker:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.binding import bind_arguments
 from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.sequences import TupleTracker
 
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
@@ -59,7 +61,6 @@ def _init(
     tx: Evaluator, cls: Any, function: Any, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
 ) -> VariableTracker:
     """Fields in order, each from its argument, its default or its factory; then ``__post_init__``."""
-    from jitmagic.tracer.variables.functions import bind_arguments
 
     plain = function.function
     defaults, kwdefaults = tx.output.builder.defaults_of(tx, function)
@@ -109,20 +110,18 @@ def _eq(
     tx: Evaluator, cls: Any, function: Any, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
 ) -> VariableTracker:
     """Fields one by one from Python 3.13 on, as two tuples before."""
-    from jitmagic.tracer.operators import compare
-    from jitmagic.tracer.variables.sequences import TupleTracker
 
     left, right = args
     if left.python_type() is not right.python_type():
         return Constant(NotImplemented)
     pairs = _compared(tx, cls, left), _compared(tx, cls, right)
     if sys.version_info < (3, 13):
-        return compare(tx, "eq", TupleTracker(pairs[0]), TupleTracker(pairs[1]))
+        return tx.language.compare(tx, "eq", TupleTracker(pairs[0]), TupleTracker(pairs[1]))
     if left is right:
         return Constant(True)
     result: VariableTracker = Constant(True)
     for a, b in zip(*pairs, strict=True):
-        result = compare(tx, "eq", a, b)
+        result = tx.language.compare(tx, "eq", a, b)
         if not tx.truth(result):
             return result
     return result
@@ -132,13 +131,13 @@ def _order(name: str) -> Method:
     def method(
         tx: Evaluator, cls: Any, function: Any, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
     ) -> VariableTracker:
-        from jitmagic.tracer.operators import compare
-        from jitmagic.tracer.variables.sequences import TupleTracker
 
         left, right = args
         if left.python_type() is not right.python_type():
             return Constant(NotImplemented)
-        return compare(tx, name, TupleTracker(_compared(tx, cls, left)), TupleTracker(_compared(tx, cls, right)))
+        return tx.language.compare(
+            tx, name, TupleTracker(_compared(tx, cls, left)), TupleTracker(_compared(tx, cls, right))
+        )
 
     return method
 
@@ -146,10 +145,9 @@ def _order(name: str) -> Method:
 def _repr(
     tx: Evaluator, cls: Any, function: Any, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
 ) -> VariableTracker:
-    from jitmagic.tracer.texts import repr_text
 
     names = [f.name for f in dataclasses.fields(cls) if f.repr]
-    inner = ", ".join(f"{n}={repr_text(tx, tx.realize(args[0].attribute(tx, n)))}" for n in names)
+    inner = ", ".join(f"{n}={tx.language.repr_text(tx, tx.realize(args[0].attribute(tx, n)))}" for n in names)
     return Constant(f"{args[0].python_type().__qualname__}({inner})")
 
 

@@ -57,9 +57,7 @@ def _read_own(tx: Evaluator, owner: ObjectTracker, name: str, entry: Any) -> Var
 
 
 def _special(tx: Evaluator, descriptor: VariableTracker, name: str) -> VariableTracker:
-    from jitmagic.tracer.variables.objects import ObjectTracker
-
-    method = descriptor.class_attribute(tx, name) if isinstance(descriptor, ObjectTracker) else None
+    method = descriptor.class_attribute(tx, name)
     if method is None:
         raise Unsupported("attribute", f"{descriptor.describe()}.{name}")
     return method

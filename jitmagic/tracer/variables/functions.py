@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from functools import partial
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
     from jitmagic.tracer.frame import FunctionNode
 
-__all__ = ["BoundMethod", "Cell", "FunctionTracker", "NestedFunction", "PartialTracker"]
+__all__ = ["BoundMethod", "Cell", "FunctionTracker", "NestedFunction"]
 
 
 class Cell:
@@ -65,9 +64,7 @@ class FunctionTracker(VariableTracker):
     def call(
         self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
     ) -> VariableTracker:
-        from jitmagic.tracer.builtin_calls import BUILTINS
-
-        known = BUILTINS.get(self.function)
+        known = tx.language.builtins.get(self.function)
         if known is None and args and self.function.__code__.co_qualname == "singledispatch.<locals>.wrapper":
             return self._dispatched(tx, args[0]).call(tx, args, kwargs)
         return tx.inline(self, args, kwargs) if known is None else known(tx, *args, **kwargs)
@@ -215,99 +212,3 @@ class BoundMethod(VariableTracker):
 
     def reconstruct(self, emit: Emitter) -> str:
         return f"bind_method({emit.value(self.function)}, {emit.value(self.receiver)})"
-
-
-class PartialTracker(VariableTracker):
-    """``functools.partial``."""
-
-    def __init__(
-        self,
-        function: VariableTracker,
-        args: Sequence[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-        source: Source | None = None,
-    ) -> None:
-        self.function = function
-        self.args = list(args)
-        self.kwargs = kwargs
-        self.source = source
-
-    def python_type(self) -> type:
-        return partial
-
-    def describe(self) -> str:
-        return self.function.describe()
-
-    def truth(self, tx: Evaluator) -> bool:
-        return True
-
-    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
-        from jitmagic.tracer.variables.mappings import DictTracker
-        from jitmagic.tracer.variables.sequences import TupleTracker
-
-        if name == "func":
-            return self.function
-        if name == "args":
-            return TupleTracker(self.args)
-        if name == "keywords" and self.source is None:
-            return DictTracker(self.kwargs)
-        raise Unsupported("attribute", f"{self.describe()}.{name}")
-
-    def call(
-        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
-    ) -> VariableTracker:
-        return self.function.call(tx, [*self.args, *args], {**self.kwargs, **kwargs})
-
-    def reconstruct(self, emit: Emitter) -> str:
-        parts = [emit.value(self.function), *(emit.value(a) for a in self.args)]
-        parts += [f"{k}={emit.value(v)}" for k, v in self.kwargs.items()]
-        return f"partial({', '.join(parts)})"
-
-
-def bind_arguments(
-    name: str,
-    code: CodeType,
-    args: Sequence[VariableTracker],
-    kwargs: dict[str, VariableTracker],
-    defaults: Sequence[VariableTracker],
-    kwdefaults: dict[str, VariableTracker],
-) -> dict[str, VariableTracker]:
-    """Python's argument binding over trackers. Raises TypeError in the traced program as Python does."""
-    from jitmagic.tracer.variables.mappings import DictTracker
-    from jitmagic.tracer.variables.sequences import TupleTracker
-
-    names = code.co_varnames
-    count, posonly, kwonly = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount
-    bound: dict[str, VariableTracker] = dict(zip(names[:count], args, strict=False))
-    named = dict(kwargs)
-    for key in list(named):
-        if key in names[posonly : count + kwonly]:
-            if key in bound:
-                raise python_error(TypeError, f"{name}() got multiple values for argument {key!r}")
-            bound[key] = named.pop(key)
-    by_default = dict(zip(names[count - len(defaults) : count], defaults, strict=True)) | kwdefaults
-    for key, value in by_default.items():
-        bound.setdefault(key, value)
-    extra = code.co_flags
-    position = count + kwonly
-    if extra & 0x04:
-        bound[names[position]] = TupleTracker(args[count:])
-        position += 1
-    if extra & 0x08:
-        bound[names[position]] = DictTracker(named)
-    missing = [n for n in names[: count + kwonly] if n not in bound]
-    if missing or (named and not extra & 0x08) or (len(args) > count and not extra & 0x04):
-        raise _binding_error(name, code, args, kwargs, defaults, kwdefaults)
-    return bound
-
-
-def _binding_error(name: str, code: CodeType, args: Any, kwargs: Any, defaults: Any, kwdefaults: Any) -> BaseException:
-    """Let Python itself word the error, with a function of the same parameters."""
-    empty: tuple[CellType, ...] = tuple(CellType() for _ in code.co_freevars)
-    probe = FunctionType(code, {}, name, tuple(None for _ in defaults), empty)
-    probe.__kwdefaults__ = dict.fromkeys(kwdefaults)
-    try:
-        probe(*(None for _ in args), **dict.fromkeys(kwargs))
-    except TypeError as error:
-        return python_error(TypeError, *error.args)
-    return python_error(TypeError, f"{name}() got wrong arguments")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from jitmagic.tracer.variables.base import VariableTracker
+from jitmagic.tracer.variables.base import VariableTracker, python_error
 
 if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter
@@ -69,15 +69,16 @@ class CountedIterator(IteratorTracker):
 
 
 class ZipIterator(IteratorTracker):
-    """``zip`` of iterators; ``strict`` as in Python."""
+    """``zip`` of iterators; ``strict`` as in Python. ``pack`` makes the tuple of one round."""
 
-    def __init__(self, sources: Sequence[VariableTracker], strict: bool = False) -> None:
+    def __init__(
+        self, sources: Sequence[VariableTracker], pack: Callable[[list[VariableTracker]], Any], strict: bool = False
+    ) -> None:
+        self.pack = pack
         self.sources = sources
         self.strict = strict
 
     def next_item(self, tx: Evaluator) -> VariableTracker | None:
-        from jitmagic.tracer.variables.sequences import TupleTracker
-
         items: list[VariableTracker] = []
         for position, source in enumerate(self.sources):
             item = source.next_item(tx)
@@ -85,11 +86,9 @@ class ZipIterator(IteratorTracker):
                 self._check_lengths(tx, position)
                 return None
             items.append(item)
-        return TupleTracker(items) if items else None
+        return self.pack(items) if items else None
 
     def _check_lengths(self, tx: Evaluator, position: int) -> None:
-        from jitmagic.tracer.variables.base import python_error
-
         if not self.strict:
             return
         plural = " " if position == 1 else "s 1-"

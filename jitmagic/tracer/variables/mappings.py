@@ -274,8 +274,6 @@ def _move_to_end(
 # -- Counter
 def count(tx: Evaluator, d: DictTracker, other: VariableTracker | None = None, **named: VariableTracker) -> None:
     """Add the counts of an iterable or a mapping to ``d``."""
-    from jitmagic.tracer.operators import binary
-
     if isinstance(other, DictTracker):
         other.note_order()
         pairs = list(other.items.items())
@@ -285,7 +283,9 @@ def count(tx: Evaluator, d: DictTracker, other: VariableTracker | None = None, *
         pairs = [(key_of(v), Constant(1)) for v in tx.unpack(other)]
     for key, number in [*pairs, *named.items()]:
         before = d.items.get(key)
-        d.items[key] = number if before is None else binary(tx, "add", tx.realize(before), tx.realize(number))
+        d.items[key] = (
+            number if before is None else tx.language.binary(tx, "add", tx.realize(before), tx.realize(number))
+        )
 
 
 def _count_more(

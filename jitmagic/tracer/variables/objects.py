@@ -12,7 +12,7 @@ from jitmagic.tracer.guards import DictSource, Source
 from jitmagic.tracer.guards.kinds import class_attribute_guard, missing_key_guard
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import NO_OBJECT, VariableTracker, python_error
-from jitmagic.tracer.variables.constant import Constant, wrap_constant
+from jitmagic.tracer.variables.constant import Constant, register_enum, wrap_constant
 from jitmagic.tracer.variables.dataclass_methods import refuse_frozen
 from jitmagic.tracer.variables.descriptors import MISSING, find_in_class, is_data, read_entry, write_entry
 from jitmagic.tracer.variables.functions import FunctionTracker
@@ -398,3 +398,6 @@ class AttributesUpdate(VariableTracker):
         for name, value in new.items.items():
             self.attributes.set_item(tx, Constant(name), value)
         return Constant(None)
+
+
+register_enum(lambda member: EnumMember(type(member), member, None))

@@ -12,7 +12,7 @@ from jitmagic.tracer.effects import ContentsEffect
 from jitmagic.tracer.guards import Source
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import VariableTracker, python_error
-from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.constant import Constant, register_container
 from jitmagic.tracer.variables.functions import BoundMethod
 from jitmagic.tracer.variables.iterators import CountedIterator, SequenceIterator
 from jitmagic.tracer.variables.number import SymbolicInt, wrap_size
@@ -154,14 +154,12 @@ class NamedTupleMethod(VariableTracker):
     def call(
         self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
     ) -> VariableTracker:
-        from jitmagic.tracer.variables.mappings import DictTracker
-
         fields: tuple[str, ...] = self.receiver.cls._fields  # type: ignore[attr-defined] # a named tuple has them
         values = dict(zip(fields, self.receiver.items, strict=True))
         if args or any(k not in values for k in kwargs):
             raise Unsupported("call", f"{self.name}() with these arguments")
         if self.name == "_asdict":
-            return DictTracker(values)
+            return tx.language.builtins[dict](tx, **values)
         return NamedTupleTracker(self.receiver.cls, {**values, **kwargs}.values())
 
 
@@ -432,3 +430,7 @@ class RangeTracker(VariableTracker):
 def range_tracker(value: range) -> RangeTracker:
     """The tracker of a known range."""
     return RangeTracker(Constant(value.start), Constant(value.stop), Constant(value.step))
+
+
+register_container(tuple, TupleTracker)
+register_container(list, ListTracker)

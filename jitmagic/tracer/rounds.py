@@ -1,0 +1,82 @@
+"""Takes one round of a loop, gives its target bound: counting rounds, unpacking, the scope of a comprehension."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from jitmagic.config import current
+from jitmagic.errors import Unsupported
+from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.sequences import ListTracker
+
+if TYPE_CHECKING:
+    from jitmagic.tracer.evaluator import Evaluator
+
+__all__ = ["SHORT_LOOP", "bind_in_scope", "count_rounds", "unpack_into"]
+
+Bind = Callable[["Evaluator", ast.expr, VariableTracker], None]
+SHORT_LOOP = 8  # rounds that are always written out one by one
+UNROLLED_NODES = 256  # size of the graph that one longer loop may grow to before it is left a loop
+
+
+def unpack_into(tx: Evaluator, target: Any, value: VariableTracker, bind: Bind) -> None:
+    """``a, *b, c = value``."""
+    items = _items_to_unpack(tx, value)
+    targets = target.elts
+    star = next((i for i, t in enumerate(targets) if isinstance(t, ast.Starred)), None)
+    if star is None:
+        if len(items) != len(targets):
+            raise _count_error(len(targets), len(items))
+        for each, item in zip(targets, items, strict=True):
+            bind(tx, each, item)
+        return
+    tail = len(targets) - star - 1
+    if len(items) < star + tail:
+        text = f"not enough values to unpack (expected at least {star + tail}, got {len(items)})"
+        raise python_error(ValueError, text)
+    middle = len(items) - tail
+    for each, item in zip(targets[:star], items[:star], strict=True):
+        bind(tx, each, item)
+    bind(tx, targets[star].value, ListTracker(items[star:middle]))
+    for each, item in zip(targets[star + 1 :], items[middle:], strict=True):
+        bind(tx, each, item)
+
+
+def _items_to_unpack(tx: Evaluator, value: VariableTracker) -> list[VariableTracker]:
+    if isinstance(value, Constant) and not hasattr(type(value.value), "__iter__"):
+        raise python_error(TypeError, f"cannot unpack non-iterable {type(value.value).__name__} object")
+    return tx.unpack(value)
+
+
+def _count_error(expected: int, got: int) -> BaseException:
+    if got < expected:
+        return python_error(ValueError, f"not enough values to unpack (expected {expected}, got {got})")
+    return python_error(ValueError, f"too many values to unpack (expected {expected})")
+
+
+def count_rounds(tx: Evaluator, what: str) -> Callable[[], None]:
+    """A counter of the rounds of one loop that refuses to go on above the limit."""
+    limit = current().unroll_limit
+    start = len(tx.output.graph.nodes)
+    rounds = 0
+
+    def count() -> None:
+        nonlocal rounds
+        rounds += 1
+        grown = len(tx.output.graph.nodes) - start
+        if rounds > limit or (rounds > SHORT_LOOP and grown > UNROLLED_NODES):
+            raise Unsupported("long-loop", what)
+
+    return count
+
+
+def bind_in_scope(tx: Evaluator, target: ast.expr, value: VariableTracker) -> None:
+    if isinstance(target, ast.Name):
+        tx.scopes[-1].store(target.id, value)
+    elif isinstance(target, ast.Tuple | ast.List):
+        unpack_into(tx, target, value, bind_in_scope)
+    else:
+        raise Unsupported("statement", f"the loop target {ast.unparse(target)}")
