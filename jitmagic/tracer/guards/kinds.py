@@ -15,6 +15,7 @@ from jitmagic.errors import Span
 from jitmagic.tracer.guards.arrays import array_guard, dtype_guard, layout, writeable_guard
 from jitmagic.tracer.guards.errstate import errstate
 from jitmagic.tracer.guards.guard import Guard
+from jitmagic.tracer.guards.naming import items_now, length_now, name_now
 from jitmagic.tracer.guards.source import CellObjectSource, CellSource, ClosureSource, Source
 
 __all__ = [
@@ -38,6 +39,9 @@ NAMES: dict[str, Any] = {
     "copysign": math.copysign,
     "layout": layout,
     "errstate": errstate,
+    "name_now": name_now,
+    "items_now": items_now,
+    "length_now": length_now,
 }
 
 
@@ -65,7 +69,7 @@ def identity_guard(source: Source, value: Any, kind: str = "ID_MATCH", span: Spa
         source,
         "{v} is {k}",
         str(label),
-        "getattr({v}, '__qualname__', None) or type({v}).__name__",
+        "name_now({v})",
         value,
         remedy=f"{source.text} was replaced by another object; define it once",
         span=span,
@@ -131,7 +135,7 @@ def length_guard(source: Source, kind: type, length: int) -> Guard:
         source,
         f"type({{v}}) is {{k}} and len({{v}}) == {length}",
         f"{kind.__name__} of {length}",
-        "f'{{type({v}).__name__}} of {{len({v})}}'",
+        "length_now({v})",
         kind,
         about=f"len({source.text})",
         remedy="pass containers of one length, or one array",
@@ -263,7 +267,7 @@ def keys_guard(source: Source, kind: type, keys: tuple[Any, ...]) -> Guard:
         source,
         f"type({{v}}) is {kind.__name__ if kind is dict else 'type({k}[1])'} and {{v}}.keys() == {{k}}[0]",
         short_text(list(keys)),
-        "list({v})",
+        "items_now({v})",
         (dict.fromkeys(keys).keys(), kind()),
         about=f"keys of {source.text}",
         remedy="keep the same keys",
@@ -305,7 +309,7 @@ def function_guards(source: Source, function: Any) -> list[Guard]:
     """FUNCTION_MATCH: equal code over the same globals; a cell that is run again unchanged keeps its entries."""
     label = function.__qualname__
     remedy = f"{label} was defined again with other code"
-    now = "getattr({v}, '__qualname__', type({v}).__name__)"
+    now = "name_now({v})"
     code_test = (
         "type({v}) is {k}[0] and ({v}.__code__ is {k}[1] or {v}.__code__ == {k}[1]) and {v}.__globals__ is {k}[2]"
     )

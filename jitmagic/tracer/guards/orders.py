@@ -36,7 +36,7 @@ def key_order_guard(source: Source, keys: tuple[Any, ...]) -> Guard:
         source,
         test,
         short_text(list(keys)),
-        "list({v})",
+        "items_now({v})",
         held,
         about=f"order of the keys of {source.text}",
         remedy="fill the dict in one order",
@@ -47,5 +47,5 @@ def member_order_guard(source: Source, members: tuple[Any, ...]) -> Guard:
     """The same members in the order in which the set gives them: for traces that looped over it."""
     test, held = _exact_test(members)
     return Guard(
-        "EQUALS_MATCH", source, test, short_text(list(members)), "list({v})", held, about=f"order of {source.text}"
+        "EQUALS_MATCH", source, test, short_text(list(members)), "items_now({v})", held, about=f"order of {source.text}"
     )
