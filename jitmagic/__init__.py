@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from jitmagic import nn
 from jitmagic.api import (
     allow_in_graph,
     clear_cache,
@@ -45,6 +46,7 @@ __all__ = [
     "mark_static",
     "mark_static_address",
     "maybe_mark_dynamic",
+    "nn",
     "recompiles",
     "register_backend",
     "reset",

@@ -13,8 +13,10 @@ import numpy as np
 
 from jitmagic.errors import UserError
 from jitmagic.events import FallbackEvent, emit
+from jitmagic.nn.module import Module
 from jitmagic.runtime.frame import CompiledFrame, Miss
 from jitmagic.runtime.handle import Handle, frame_of
+from jitmagic.runtime.modules import CompiledModule, compile_module
 from jitmagic.runtime.record import def_span
 from jitmagic.runtime.registry import register
 from jitmagic.runtime.trampoline import Link, make_trampoline
@@ -107,12 +109,17 @@ def _partial(target: functools.partial[Any], options: Options, serve: Miss) -> f
     return functools.partial(inner, *target.args, **target.keywords)
 
 
+def _module(target: Module, options: Options, serve: Miss) -> CompiledModule:
+    return compile_module(target, lambda function: make_compiled(function, options, serve))
+
+
 _MAKERS: tuple[tuple[Any, Callable[[Any, Options, Miss], Any]], ...] = (
     (FunctionType, _function),
     (MethodType, _method),
     ((staticmethod, classmethod), _wrapper),
     (property, _property),
     (functools.partial, _partial),
+    (Module, _module),
 )
 
 

@@ -106,6 +106,11 @@ CATALOGUE = _rows(
     ("edited-source", "the source of {detail} was changed after it was loaded", "reload the module"),
     ("generator", "{detail} is a generator or coroutine", "return a list or an array"),
     ("self-containing", "{detail} contains itself", "break the cycle"),
+    (
+        "module-method",
+        "non-constant module method: {detail} is called with an argument that is known only at run time",
+        "call it with plain strings and truth values",
+    ),
     ("user-break", "jitmagic.graph_break() was called here", "remove the call"),
     ("disabled", "{detail} is marked with jitmagic.disable", "remove the mark to have it compiled"),
     ("depth", "calls are nested more than {detail} deep", "write the recursion as a loop"),

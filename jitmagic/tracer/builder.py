@@ -20,6 +20,7 @@ import numpy as np
 from jitmagic.config import current
 from jitmagic.errors import InternalError
 from jitmagic.graph.meta import ArrayMeta, PyMeta
+from jitmagic.nn.module import Module
 from jitmagic.tracer import marks
 from jitmagic.tracer.effects import GlobalEffect
 from jitmagic.tracer.guards import (
@@ -32,6 +33,7 @@ from jitmagic.tracer.guards import (
     GlobalSource,
     ItemSource,
     LocalSource,
+    MemberSource,
     Source,
 )
 from jitmagic.tracer.guards import kinds as guard
@@ -46,6 +48,7 @@ from jitmagic.tracer.variables.deques import DequeTracker
 from jitmagic.tracer.variables.functions import BoundMethod, Cell, FunctionTracker
 from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.mappings import DictTracker
+from jitmagic.tracer.variables.modules import wrap_module
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
 from jitmagic.tracer.variables.objects import MISSING, EnumMember, ObjectTracker, OpaqueTracker
 from jitmagic.tracer.variables.partials import PartialTracker
@@ -288,6 +291,9 @@ class Builder:
         return tracker
 
     def array(self, value: np.ndarray[Any, Any], source: Source) -> VariableTracker:
+        if isinstance(source, MemberSource) and source.is_held and self.output.ties_to(value, source):
+            self.output.guards.add(guard.identity_guard(source, value))
+            source = self.output.held_array(value, source)
         known = self.output.known(value, source)
         if known is not None:
             return known
@@ -578,6 +584,7 @@ _BY_TYPE: Mapping[type, Make] = {
     np.ufunc: Builder.callable,
 }
 _BY_TEST: tuple[tuple[Callable[[Any], bool], Make], ...] = (
+    (lambda v: issubclass(type(v), Module), wrap_module),  # first: other tests read attributes
     (lambda v: isinstance(v, type), Builder.cls),
     (lambda v: isinstance(v, np.generic), Builder.scalar),
     (lambda v: isinstance(v, np.dtype), Builder.dtype),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -32,11 +33,13 @@ class FrameState:
     """What is remembered between the compiles of one frame.
 
     ``sizes`` maps a source's text to what was seen there: a tuple of sizes in which None marks an axis that
-    changed; ``numbers`` maps it to the distinct values seen (ints and floats).
+    changed; ``numbers`` maps it to the distinct values seen (ints and floats); ``objects`` to the module or the array
+    of a module seen there, or to None once it was another one: what changes is no longer tied to one object.
     """
 
     sizes: dict[str, tuple[int | None, ...]] = field(default_factory=dict)
     numbers: dict[str, list[int | float]] = field(default_factory=dict)
+    objects: dict[str, weakref.ref[Any] | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

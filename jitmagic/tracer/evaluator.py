@@ -228,7 +228,7 @@ class Evaluator:
     @property
     def stack(self) -> tuple[tuple[str, str], ...]:
         """The modules whose calls are being traced, outermost first (row N56)."""
-        return ()
+        return tuple(self.output.modules)
 
     def call_op(
         self, op: Op, args: Sequence[VariableTracker], kwargs: Mapping[str, VariableTracker]

@@ -8,9 +8,10 @@ from typing import Any
 from jitmagic.graph.node import Node
 from jitmagic.graph.polynomial import format_polynomial
 from jitmagic.graph.shapes import Relation
-from jitmagic.tracer.guards import Source
+from jitmagic.tracer.guards import ConstantSource, Source
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.kinds import errstate_guard, no_alias_guard
+from jitmagic.tracer.guards.module_kinds import not_held_guard
 from jitmagic.tracer.output import OutputGraph
 from jitmagic.tracer.variables.array import ArrayTracker
 
@@ -25,6 +26,13 @@ def add_final_guards(output: OutputGraph) -> None:
     for group in (arrays, others if output.effects else ()):
         if len(group) > 1:
             output.guards.add(no_alias_guard(tuple(group)))
+    held = frozenset(
+        id(array)
+        for array, tracker in output.tracked.values()
+        if isinstance(tracker, ArrayTracker) and isinstance(tracker.source, ConstantSource)
+    )
+    for source in arrays if held else ():
+        output.guards.add(not_held_guard(source, held))
     if any(_may_warn(n) for n in output.graph.nodes):
         output.guards.add(
             errstate_guard(output.input_sources[0] if output.input_sources else output.constant_source(None))

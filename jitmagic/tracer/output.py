@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import weakref
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from jitmagic.tracer.variables.base import VariableTracker
 
 __all__ = ["OutputGraph", "Policy"]
+
+MISSING: Any = object()
 
 
 @dataclass(slots=True)
@@ -75,6 +78,10 @@ class OutputGraph:
     symbol_sources: dict[str, tuple[Source, int | None]] = field(default_factory=dict)
     seen_sizes: dict[str, tuple[int | None, ...]] = field(default_factory=dict)
     seen_numbers: dict[str, list[int | float]] = field(default_factory=dict)
+    seen_objects: dict[str, weakref.ref[Any] | None] = field(default_factory=dict)
+    modules: list[tuple[str, str]] = field(default_factory=list)  # whose calls are being traced, outermost first
+    held_arrays: dict[int, tuple[Any, ConstantSource]] = field(default_factory=dict)
+    _places: dict[int, int] = field(default_factory=dict)  # of constants, by identity
     strict_axes: dict[str, str] = field(default_factory=dict)
     refusals: dict[int, str] = field(default_factory=dict)
     input_nodes: dict[Node, Source] = field(default_factory=dict)
@@ -96,15 +103,29 @@ class OutputGraph:
     # -- constants
     def constant_source(self, value: Any, label: str = "") -> ConstantSource:
         """The entry's own reference to ``value``."""
-        for index, known in enumerate(self.constants):
-            if known is value:
-                return ConstantSource(index, label)
-        self.constants.append(value)
-        return ConstantSource(len(self.constants) - 1, label)
+        index = self._places.setdefault(id(value), len(self.constants))
+        if index == len(self.constants):
+            self.constants.append(value)
+        return ConstantSource(index, label)
 
     def named_constant(self, value: Any) -> Any:
         """An object that prints as the entry's name for it, for keys whose repr is no expression."""
         return _Named(self.constant_source(value).code(""))
+
+    # -- objects that an entry is tied to
+    def ties_to(self, value: Any, source: Source) -> bool:
+        """Whether the entry may be for this very object; not if another one was at ``source`` before (row N40)."""
+        before = self.state.objects.get(source.text, MISSING)
+        same = before is MISSING or (before is not None and before() is value)
+        self.seen_objects[source.text] = weakref.ref(value) if same else None
+        return same
+
+    def held_array(self, array: Any, source: Source) -> ConstantSource:
+        """The entry's own reference to an array of a module that it is tied to."""
+        known = self.held_arrays.get(id(array))
+        if known is None:
+            known = self.held_arrays[id(array)] = (array, self.constant_source(array, source.text))
+        return known[1]
 
     # -- inputs
     def known_number(self, source: Source) -> VariableTracker | None:
@@ -162,6 +183,7 @@ class OutputGraph:
         self.is_finished = True
         self.state.sizes.update(self.seen_sizes)
         self.state.numbers.update(self.seen_numbers)
+        self.state.objects.update(self.seen_objects)
 
     def selected_by(self, mask: Node) -> SymInt | None:
         """How many elements ``mask`` selects, if it has selected before and was not written since."""

@@ -11,6 +11,7 @@ from jitmagic.tracer.guards.source import (
     GlobalSource,
     ItemSource,
     LocalSource,
+    MemberSource,
     Source,
     TypeSource,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "GuardSet",
     "ItemSource",
     "LocalSource",
+    "MemberSource",
     "Source",
     "TypeSource",
 ]

@@ -22,6 +22,7 @@ __all__ = [
     "GlobalSource",
     "ItemSource",
     "LocalSource",
+    "MemberSource",
     "Source",
     "TypeSource",
 ]
@@ -195,6 +196,26 @@ class ItemSource(_Step):
 
     def code(self, base: str) -> str:
         return f"{base}[{self.key!r}]"
+
+
+@dataclass(frozen=True, slots=True)
+class MemberSource(ItemSource):
+    """An entry of a table of a module, written as people write it: ``m.linear``, not ``m._modules['linear']``.
+
+    ``is_held``: the module is specialised, so an entry may hold what is here by reference (row N02).
+    """
+
+    is_held: bool = False
+
+    @property
+    def text(self) -> str:
+        module = self.origin.base
+        owner = self.origin if module is None else module
+        return f"{owner.text}.{self.key}" if self.key.isidentifier() else f"{owner.text}[{_position(self.key)}]"
+
+
+def _position(key: str) -> str:
+    return key if key.isdecimal() else repr(key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from jitmagic.errors import Unsupported
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.descriptors import find_in_class
 from jitmagic.tracer.variables.exceptions import construct_exception, is_exception_class
+from jitmagic.tracer.variables.modules import NNModuleTracker, is_plain_module_class
 from jitmagic.tracer.variables.objects import ObjectTracker
 from jitmagic.tracer.variables.sequences import NamedTupleTracker, is_named_tuple_class
 
@@ -36,6 +37,8 @@ def construct(tx: Evaluator, cls: type, args: Args, kwargs: Named) -> VariableTr
         tx.output.builder.guard_held_class(cls, name)
     if new is object.__new__:
         made: VariableTracker = bare_instance(cls)
+    elif is_plain_module_class(cls):
+        made = NNModuleTracker(cls, None, None)
     elif isinstance(new, staticmethod) and isinstance(new.__func__, FunctionType):
         builder = tx.output.builder
         made = tx.realize(

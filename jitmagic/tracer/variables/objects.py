@@ -87,10 +87,16 @@ class ObjectTracker(VariableTracker):
                 return self.read(tx, name)
             return self._by_own_rule(tx, "__getattribute__", [Constant(name)], f"{self.describe()}.{name}")
         except Raised as raised:
-            fallback = self.class_attribute(tx, "__getattr__")
-            if fallback is None or not isinstance(raised.error, AttributeError):
+            if not isinstance(raised.error, AttributeError):
                 raise
-            return fallback.call(tx, [self, Constant(name)], {})
+            return self.fall_back(tx, name, raised)
+
+    def fall_back(self, tx: Evaluator, name: str, raised: Raised) -> VariableTracker:
+        """By the class's ``__getattr__``, after ``raised`` said that nothing else has the attribute."""
+        method = self.class_attribute(tx, "__getattr__")
+        if method is None:
+            raise raised
+        return method.call(tx, [self, Constant(name)], {})
 
     def _by_own_rule(self, tx: Evaluator, name: str, args: Sequence[VariableTracker], detail: str) -> VariableTracker:
         method = self.class_attribute(tx, name)

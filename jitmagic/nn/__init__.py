@@ -1,0 +1,35 @@
+"""Takes arrays and parameters, gives modules with PyTorch's names; usable without the compiler."""
+
+from jitmagic.nn.activations import GELU, ReLU, Sigmoid, Softmax, Tanh
+from jitmagic.nn.containers import ModuleDict, ModuleList, Sequential
+from jitmagic.nn.dynamic import mark_dynamic_class
+from jitmagic.nn.hooks import RemovableHandle, register_module_forward_hook, register_module_forward_pre_hook
+from jitmagic.nn.layers import Dropout, Embedding, Flatten, Identity, LayerNorm, Linear
+from jitmagic.nn.module import Module
+from jitmagic.nn.parameter import Parameter
+from jitmagic.nn.parameters import ParameterDict, ParameterList
+
+__all__ = [
+    "GELU",
+    "Dropout",
+    "Embedding",
+    "Flatten",
+    "Identity",
+    "LayerNorm",
+    "Linear",
+    "Module",
+    "ModuleDict",
+    "ModuleList",
+    "Parameter",
+    "ParameterDict",
+    "ParameterList",
+    "ReLU",
+    "RemovableHandle",
+    "Sequential",
+    "Sigmoid",
+    "Softmax",
+    "Tanh",
+    "mark_dynamic_class",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+]

@@ -1,0 +1,196 @@
+"""Modules of ``jitmagic.nn``: objects whose tables of parameters, buffers and children are read directly.
+
+A *specialised* module (the default, row N01) ties the entry to that one object: its arrays are held by reference and
+read at each call, replacing one is noticed by identity. A module that has hooks, whose class is marked dynamic, that
+was made in the trace, or in whose place another one was seen before, is *unspecialised*: an object like any other,
+whose arrays are inputs read from where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from jitmagic.errors import InternalError, Unsupported
+from jitmagic.nn.dynamic import is_dynamic_class, mark_dynamic_class
+from jitmagic.nn.module import Module
+from jitmagic.nn.parameter import Parameter
+from jitmagic.tracer.guards import DictSource, MemberSource, Source
+from jitmagic.tracer.guards import kinds as guard
+from jitmagic.tracer.guards.module_kinds import no_key_guard
+from jitmagic.tracer.signals import Raised
+from jitmagic.tracer.variables.base import VariableTracker
+from jitmagic.tracer.variables.functions import BoundMethod
+from jitmagic.tracer.variables.mappings import DictTracker
+from jitmagic.tracer.variables.module_walks import WALKS, WalkMethod
+from jitmagic.tracer.variables.objects import ObjectTracker, OpaqueTracker, find_in_class
+
+if TYPE_CHECKING:
+    from jitmagic.tracer.builder import Builder
+    from jitmagic.tracer.emit import Emitter
+    from jitmagic.tracer.evaluator import Evaluator
+
+__all__ = ["NNModuleTracker", "is_plain_module_class", "wrap_module"]
+
+TABLES = ("_parameters", "_buffers", "_modules")  # in the order in which Module.__getattr__ asks them
+HOOKS = ("_forward_pre_hooks", "_forward_hooks")
+# Methods of the base class that walk and rewrite whole trees: they run as plain Python (row N47).
+PLAIN = frozenset({"apply", "double", "float", "half", "load_state_dict", "state_dict", "to"})
+
+
+def is_plain_module_class(cls: type) -> bool:
+    """Whether instances begin as ``Module.__new__`` makes them."""
+    return issubclass(cls, Module) and find_in_class(cls, "__new__") is Module.__dict__["__new__"]
+
+
+def wrap_module(builder: Builder, value: Module, source: Source) -> VariableTracker:
+    """The tracker of a module that existed before the call."""
+    cls, output = type(value), builder.output
+    known = output.known(value, source)
+    if known is not None:
+        return known
+    if find_in_class(cls, "__getattribute__") is not object.__getattribute__:
+        output.guards.add(guard.type_guard(source, cls))
+        return OpaqueTracker(value, source, "attribute", f"{source.text}, whose class has its own __getattribute__")
+    own = value.__dict__
+    if any(own.get(name) for name in HOOKS):
+        mark_dynamic_class(cls)
+    output.guards.add(guard.type_guard(source, cls))
+    specialised = not is_dynamic_class(cls) and output.ties_to(value, source)
+    if specialised:
+        output.guards.add(guard.identity_guard(source, value))
+    tracker = NNModuleTracker(cls, value, source, is_specialised=specialised)
+    output.track(value, tracker)
+    return tracker
+
+
+class NNModuleTracker(ObjectTracker):
+    """A module. Guards on its class are shared by all instances: the class of each is guarded by itself."""
+
+    def __init__(self, cls: type, value: Any, source: Source | None, *, is_specialised: bool = False) -> None:
+        if is_specialised and source is None:
+            raise InternalError(f"a specialised {cls.__name__} was met without the place where it came from")
+        super().__init__(cls, value, source)
+        self.is_specialised = is_specialised
+
+    def guarded_entry(self, tx: Evaluator, name: str) -> Any:
+        tx.output.builder.guard_held_class(self.cls, name)
+        return find_in_class(self.cls, name)
+
+    # -- reads
+    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        if name in PLAIN and find_in_class(self.cls, name) is Module.__dict__[name]:
+            raise Unsupported("call", f"{self.describe()}.{name}()")
+        if name in WALKS and self.guarded_entry(tx, name) is Module.__dict__[name]:
+            return WalkMethod(self, name)
+        found = super().attribute(tx, name)
+        if name in ("__call__", "forward") and isinstance(found, BoundMethod) and found.receiver is self:
+            return NamedCall(found, self)
+        return found
+
+    def fall_back(self, tx: Evaluator, name: str, raised: Raised) -> VariableTracker:
+        """The stock ``Module.__getattr__`` is answered from the tables; others are traced."""
+        if self.guarded_entry(tx, "__getattr__") is not Module.__dict__["__getattr__"]:
+            return super().fall_back(tx, name, raised)
+        found = self.registered(tx, name)
+        if found is None:
+            raise self.absent(name)
+        return found
+
+    def registered(self, tx: Evaluator, name: str) -> VariableTracker | None:
+        """From the parameters, buffers or children; only this name is guarded (row N51)."""
+        for table in TABLES:
+            found = self._entry(tx, table, name)
+            if found is not None:
+                found = tx.realize(found)
+                return found.attribute(tx, "data") if _is_parameter(found) else found
+        return None
+
+    def _entry(self, tx: Evaluator, table: str, name: str) -> VariableTracker | None:
+        real = self._untouched(tx, table)
+        if real is None:
+            tracker = self.own(tx, table)
+            return tracker.items.get(name) if isinstance(tracker, DictTracker) else None
+        assert self.source is not None
+        place = DictSource(self.source, table)
+        if name in real:
+            return tx.output.builder.wrap(tx, real[name], self._member(place, name))
+        tx.output.guards.add(no_key_guard(place, name))
+        return None
+
+    def _untouched(self, tx: Evaluator, table: str) -> dict[str, Any] | None:
+        """The real table, if nothing in this trace can have changed it."""
+        if self.value is None or self.source is None or table in self.pending:
+            return None
+        real = self.value.__dict__.get(table)
+        return real if type(real) is dict and id(real) not in tx.output.tracked else None
+
+    def _member(self, place: Source, name: str) -> MemberSource:
+        return MemberSource(place, name, self.is_specialised)
+
+    def own(self, tx: Evaluator, name: str) -> VariableTracker | None:
+        """From the instance's dict; tables know what their entries are called."""
+        real = self._untouched(tx, name) if name in TABLES else None
+        if real is None:
+            return super().own(tx, name)
+        assert self.source is not None
+        place, builder = DictSource(self.source, name), tx.output.builder
+        found = builder.mapping(real, place)
+        if isinstance(found, DictTracker):
+            found.items = {key: builder.lazy(v, self._member(place, key)) for key, v in real.items()}
+        return found
+
+    # -- calls
+    def call(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        with named(tx, self):
+            return super().call(tx, args, kwargs)
+
+    def reconstruct(self, emit: Emitter) -> str:
+        """A module made in the trace begins as its class makes it: with a plain dict of its own."""
+        if not is_plain_module_class(self.cls):
+            return super().reconstruct(emit)
+        name = emit.temporary()
+        emit.remember(self, name)
+        cls = emit.constant(self.cls)
+        emit.line(f"{name} = {cls}.__new__({cls})")
+        for key, value in self.pending.items():
+            if value is not None:
+                emit.line(f"object.__setattr__({name}, {key!r}, {emit.value(value)})")
+        return name
+
+
+class NamedCall(BoundMethod):
+    """``m.forward``, not called yet: what it computes carries the name of the module (rows N11, N56)."""
+
+    def __init__(self, method: BoundMethod, module: NNModuleTracker) -> None:
+        super().__init__(method.function, method.receiver, method.source)
+        self.module = module
+
+    def call(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        with named(tx, self.module):
+            return super().call(tx, args, kwargs)
+
+
+@contextmanager
+def named(tx: Evaluator, module: NNModuleTracker) -> Iterator[None]:
+    """Nodes made inside carry the module's name and class, after those of the modules around it."""
+    entry = (module.describe(), module.cls.__name__)
+    stack = tx.output.modules
+    if stack and stack[-1] == entry:
+        yield
+        return
+    stack.append(entry)
+    try:
+        yield
+    finally:
+        stack.pop()
+
+
+def _is_parameter(found: VariableTracker) -> bool:
+    """A Parameter that was written into a table by hand."""
+    return isinstance(found, ObjectTracker) and found.cls is Parameter

@@ -1,0 +1,301 @@
+"""Rows N19 to N36: containers, attribute reads, what Python's order of lookup gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jitmagic import nn
+from tests.nn.running import same
+
+
+def test_n19_a_module_dict_keeps_the_order_of_insertion() -> None:
+    text = """
+x = np.arange(6.0).reshape(2, 3)
+m=nn.ModuleDict({'a':nn.Linear(3,3),'b':nn.ReLU()})
+def f(x):
+    for k,v in m.items(): x=v(x)*len(k)
+    return x,list(m.keys()),len(m), len(list(m.values()))
+"""
+    same(text, ["f(x)", "m['a']=m.pop('a')", "f(x)"], [1, 2])
+
+
+def test_n20_in_asks_the_right_table_and_is_guarded() -> None:
+    text = """
+x = np.arange(6.0).reshape(2, 3)
+d=nn.ParameterDict({'w':np.ones(3)})
+def f(x): return 'w' in d, x+1
+"""
+    same(text, ["f(x)", "del d['w']", "f(x)"], [1, 2])
+
+
+def test_n21_items_by_position() -> None:
+    text = """
+x = np.arange(6.0).reshape(2, 3)
+ml=nn.ModuleList([nn.Linear(3,3) for _ in range(4)])
+def f(x,n): return ml[n](x), ml[-1](x)
+"""
+    same(text, ["f(x,2)", "f(x,3)", "f(x,9)"], breaks=None)
+
+
+def test_n21_a_getitem_of_the_user_is_traced() -> None:
+    text = """
+x = np.arange(6.0).reshape(2, 3)
+class C(nn.ModuleList):
+    def __getitem__(s,k): return super().__getitem__(-1 if k=='last' else k)
+ml=C([nn.Linear(3,3) for _ in range(4)])
+def f(x): return ml['last'](x), ml[1](x)
+"""
+    same(text, ["f(x)"], [1])
+
+
+def test_n22_slices_keep_class_and_members() -> None:
+    text = """
+x = np.arange(6.0).reshape(2, 3)
+ml=nn.ModuleList([nn.Linear(3,3) for _ in range(4)]); seq=nn.Sequential(*ml)
+def f(x): return type(ml[1:]) is nn.ModuleList, ml[1:][0] is ml[1], seq[:2](x)
+"""
+    same(text, ["f(x)", "seq[:2][0].weight[...]=1", "f(x)"], [1, 1])
+
+
+def test_n23_rows_iterate_over_their_members() -> None:
+    text = """
+x = np.arange(6.0).reshape(2, 3)
+ml=nn.ModuleList([nn.Linear(3,3) for _ in range(2)]); pl=nn.ParameterList([np.ones(3),x])
+def f(x):
+    for m in ml: x=m(x)
+    for p in pl: x=x+p
+    return x
+"""
+    same(text, ["f(x)"], [1])
+
+
+def test_n23_other_modules_do_not_iterate() -> None:
+    text = """
+x = np.arange(6.0).reshape(2, 3)
+m=nn.Linear(3,3)
+def f(x):
+    for p in m: x=x+1
+    return x
+"""
+    same(text, ["f(x)"], breaks=None)
+
+
+def test_n24_a_failed_check_of_shapes_raises_the_same() -> None:
+    text = """
+x = np.arange(6.0).reshape(2, 3)
+m=nn.LayerNorm(3)
+def f(x): return m(x)
+"""
+    same(text, ["f(x)", "f(x.T)"], breaks=None)
+
+
+def test_n25_effects_of_methods_happen_at_every_call() -> None:
+    text = """
+x = np.arange(6.0).reshape(2, 3)
+class A(nn.Module):
+    def __init__(s):
+        super().__init__(); s.calls=0
+    def double(s,x):
+        s.calls+=1
+        return x*2
+m=A()
+def f(x): return m.double(x)
+"""
+    same(text, ["f(x)", "f(x)", "f(x)", "f(x)", "f(x)", "m.calls"])
+
+
+def test_n26_reads_follow_the_order_of_python() -> None:
+    text = """
+x = np.arange(6.0).reshape(2, 3)
+class A(nn.Module):
+    def __init__(s):
+        super().__init__(); s.w=nn.Parameter(np.ones(3))
+    @property
+    def p(s): return 7.0
+m=A(); m.__dict__['p']=3.0
+def f(x): return x*m.p+m.w
+"""
+    same(text, ["f(x)", "A.w=5", "f(x)", "del A.w", "f(x)"], [1, 2, 2])
+
+
+def test_n28_plain_values_of_the_instance_hide_those_of_the_class() -> None:
+    text = """
+x = np.arange(6.0).reshape(2, 3)
+class A(nn.Module):
+    def __init__(s):
+        super().__init__(); s.a=3
+    def b(s): pass
+class B(A):
+    def __init__(s):
+        super().__init__(); s.a=5; s.b=7
+    def forward(s,x): return x*s.a*s.b
+m=B()
+def f(x): return m(x)
+"""
+    same(text, ["f(x)"], [1])
+
+
+def test_n30_a_property_replaced_on_the_class_is_noticed() -> None:
+    text = """
+x = np.arange(6.0).reshape(2, 3)
+class A(nn.Module):
+    @property
+    def scale(s): return 2.0
+    def forward(s,x): return x*s.scale
+m=A()
+def f(x): return m(x)
+"""
+    same(text, ["f(x)", "A.scale=property(lambda s: 3.0)", "f(x)"], [1, 2])
+
+
+def test_n31_static_and_class_methods_bind_as_in_python() -> None:
+    text = """
+x = np.arange(6.0).reshape(2, 3)
+class A(nn.Module):
+    @staticmethod
+    def s(x): return x+1
+    @classmethod
+    def c(cls,x): return x*cls.k
+    k=2.0
+    def i(self,x): return x-1
+    def forward(self,x): return self.s(x)+self.c(x)+A.c(x)+self.i(x)
+class B(A):
+    k=5.0
+    @classmethod
+    def c(cls,x): return super().c(x)*3
+    def forward(self,x): return super().forward(x)
+m=B()
+def f(x): return m(x)
+"""
+    same(text, ["f(x)"], [1])
+
+
+def test_n32_class_attributes_are_guarded() -> None:
+    text = """
+x = np.arange(6.0).reshape(2, 3)
+class A(nn.Module):
+    k=3.0
+    def forward(s,x): return x*s.k
+m=A()
+def f(x): return m(x)
+"""
+    same(text, ["f(x)", "A.k=4.0", "f(x)"], [1, 2])
+
+
+def test_n33_the_dict_of_a_module_sees_pending_changes() -> None:
+    text = """
+x = np.arange(6.0).reshape(2, 3)
+class A(nn.Module):
+    def forward(s,x):
+        s.flag=1
+        a='flag' in s.__dict__
+        del s.flag
+        return a,'flag' in s.__dict__,s.__class__ is type(s),x+1
+m=A()
+def f(x): return m(x)
+"""
+    same(text, ["f(x)", "f(x)"], [1, 1])
+
+
+def test_n34_a_getattr_of_the_user_is_traced() -> None:
+    text = """
+x = np.arange(6.0).reshape(2, 3)
+class W(nn.Module):
+    def __init__(s,i):
+        super().__init__(); s.inner=i
+    def __getattr__(s,n):
+        try: return super().__getattr__(n)
+        except AttributeError: return getattr(s.inner,n)
+m=W(nn.Linear(3,4))
+def f(x): return m.inner(x)+m.bias+m.in_features
+"""
+    same(text, ["f(x)"], [1])
+
+
+def test_n35_a_getattribute_of_the_user_is_left_to_python() -> None:
+    text = """
+x = np.arange(6.0).reshape(2, 3)
+n=[0]
+class W(nn.Module):
+    def __getattribute__(s,k):
+        n[0]+=1
+        return super().__getattribute__(k)
+    def forward(s,x): return x+1
+m=W()
+def f(x): return m(x)
+"""
+    same(text, ["f(x)", "n", "f(x)", "n"], breaks=None)
+
+
+def test_n36_a_missing_attribute_raises_inside_the_trace() -> None:
+    text = """
+x = np.arange(6.0).reshape(2, 3)
+class A(nn.Module):
+    def forward(s,x):
+        try: b=s.bias2
+        except AttributeError: b=0
+        return x+b+getattr(s,'q',5)
+m=A()
+def f(x): return m(x)
+"""
+    same(text, ["f(x)", "m.bias2=3", "f(x)"], [1, 2])
+
+
+def test_n27_a_child_under_the_name_of_a_method_is_registered_but_hidden() -> None:
+    text = """
+import warnings
+x = np.arange(9.0).reshape(3, 3)
+class Parent(nn.Module):
+    def linear(self, x): return x + 1
+class Child(Parent):
+    def __init__(self):
+        super().__init__()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.linear = nn.Linear(11, 11)
+    def forward(self, x): return self.linear(x)
+m = Child()
+def f(x): return m(x), "linear" in m._modules
+"""
+    same(text, ["f(x)", "f(x)"], [1, 1])
+
+
+def test_n27_the_assignment_warns_once() -> None:
+    class Parent(nn.Module):
+        def linear(self, x: object) -> object:
+            return x
+
+    parent = Parent()
+    with pytest.warns(UserWarning, match="'linear'") as seen:
+        parent.linear = nn.Linear(2, 2)
+    assert len(seen) == 1
+    assert list(parent._modules) == ["linear"]
+
+
+@pytest.mark.parametrize("make", [lambda: nn.Parameter(np.ones(2)), lambda: np.ones(2)], ids=["parameter", "buffer"])
+def test_n29_registering_under_a_taken_name_raises(make: Any) -> None:
+    class Parent(nn.Module):
+        def param(self) -> None:
+            pass
+
+    value = make()
+    parent = Parent()
+    register = setattr if isinstance(value, nn.Parameter) else nn.Module.register_buffer
+    with pytest.raises(KeyError, match="'param'"):
+        register(parent, "param", value)
+
+
+def test_n29_also_when_compiled() -> None:
+    text = """
+x = np.ones(2)
+class A(nn.Module):
+    def param(self): pass
+m = A()
+def f(x):
+    m.param = nn.Parameter(x)
+    return x + 1
+"""
+    same(text, ["f(x)", "f(x)"], breaks=None)
