@@ -43,7 +43,9 @@ def _sources(output: OutputGraph, *, arrays_only: bool) -> list[Source]:
     found = []
     for _, tracker in output.tracked.values():
         source = tracker.source
-        if source is not None and isinstance(tracker, ArrayTracker) == arrays_only:
+        if source is None or isinstance(tracker, ArrayTracker) != arrays_only:
+            continue
+        if not (arrays_only and isinstance(source, ConstantSource)):  # those are known to differ from each other
             found.append(source)
     return found
 
