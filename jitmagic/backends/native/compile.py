@@ -13,6 +13,7 @@ import os
 import threading
 import time
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from jitmagic.backends.native.abi import Address
@@ -41,10 +42,21 @@ if hasattr(os, "register_at_fork"):  # nobody forks in the middle of a compile
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
-def compile_kernel(source: str, name: str, *, fastmath: bool = False, store: Store | None = None) -> Kernel:
+Generate = Callable[[str, str, bool], Stored]  # (source, name, fastmath) -> object code
+
+
+def compile_kernel(
+    source: str,
+    name: str,
+    *,
+    fastmath: bool = False,
+    store: Store | None = None,
+    generate: Generate | None = None,
+) -> Kernel:
     """Compile ``def <name>(args, lo, hi): ...``, text whose globals are ``intrinsics.NAMESPACE``.
 
-    The same text gives the same live kernel. ``fastmath`` allows contraction and reassociation.
+    The same text gives the same live kernel. ``fastmath`` allows contraction and reassociation. ``generate`` stands
+    in for Numba; names of kernels that it makes must be its own.
     Raises InternalError, with Numba's message, for text that does not compile.
     """
     start_ns = time.perf_counter_ns()
@@ -53,7 +65,7 @@ def compile_kernel(source: str, name: str, *, fastmath: bool = False, store: Sto
     with _lock:
         known = _live.get(key)
         if known is None:
-            known = _live[key] = _load(store, key, source, name, fastmath, start_ns)
+            known = _live[key] = _load(store, key, source, name, fastmath, start_ns, generate or _generate)
         return known
 
 
@@ -72,12 +84,14 @@ def load_kernel(source: str, name: str, *, fastmath: bool = False, store: Store 
         return known
 
 
-def _load(store: Store, key: str, source: str, name: str, fastmath: bool, start_ns: int) -> Kernel:
+def _load(
+    store: Store, key: str, source: str, name: str, fastmath: bool, start_ns: int, generate: Generate
+) -> Kernel:
     stored = store.get(key)
     code = _link_stored(stored)
     cached = code is not None
     if code is None:
-        stored = _generate(source, name, fastmath)
+        stored = generate(source, name, fastmath)
         code = link(stored.object_code, stored.symbol)
         store.put(key, stored)
     return _kernel(name, source, code, start_ns, cached)

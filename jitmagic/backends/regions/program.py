@@ -10,6 +10,7 @@ import numpy as np
 from jitmagic.backends.base import Bail
 from jitmagic.backends.native import FloatFlag, Kernel, compile_kernel, make_launcher, split_result
 from jitmagic.backends.regions.emit import emit
+from jitmagic.backends.regions.machine import generate
 from jitmagic.graph import region as ir
 
 __all__ = ["RegionProgram", "compile_region"]
@@ -27,7 +28,7 @@ _WARNING_FLAGS = {
 def compile_region(region: ir.Region) -> RegionProgram:
     """Compile the kernel. Raises Unsupported where no kernel can be exact."""
     made = emit(region)
-    return RegionProgram(region, compile_kernel(made.text, "region"), made.constants)
+    return RegionProgram(region, compile_kernel(made.text, "loop", generate=generate), made.constants)
 
 
 class RegionProgram:

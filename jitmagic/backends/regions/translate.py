@@ -1,0 +1,262 @@
+"""Takes the text of a region's kernel, gives LLVM assembly.
+
+    def region(args, lo, hi):
+        a0 = arg(args, 0)
+        for i in range(0, n, 1):
+            store_float64(a0, i * 8, load_float64(a0, i * 8) + 1.0)
+        return 0
+
+Registers hold int64, float64, float32 and truth values; the type of a variable is that of its first assignment.
+Different arrays of a region never share memory that is written, which every load and store tells LLVM.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from llvmlite import ir
+
+from jitmagic.backends.regions.words import CALLS, I1, I64, Words
+from jitmagic.errors import InternalError
+
+__all__ = ["ENTRY", "translate"]
+
+ENTRY = "jitmagic_kernel"
+_UNLIKELY = [1, 100_000]
+
+
+def translate(source: str) -> str:
+    """Raises InternalError for text outside of the vocabulary."""
+    definition = ast.parse(source).body[0]
+    if not isinstance(definition, ast.FunctionDef):
+        raise InternalError(f"no kernel: {source}")
+    module = ir.Module("region")
+    function = ir.Function(module, ir.FunctionType(I64, [I64, I64, I64]), ENTRY)
+    function.attributes.add("nounwind")
+    entry = function.append_basic_block("entry")
+    builder = ir.IRBuilder(function.append_basic_block("start"))
+    names = dict(zip((a.arg for a in definition.args.args), function.args, strict=True))
+    made = _Translation(builder, Words(module, builder, _arrays(definition)), ir.IRBuilder(entry), names)
+    made.block(definition.body)
+    if not builder.block.is_terminated:
+        builder.ret(I64(0))
+    made.places_builder.branch(function.blocks[1])
+    return str(module)
+
+
+def _arrays(definition: ast.FunctionDef) -> dict[str, bool]:
+    """The arrays of the text, with whether it stores in them."""
+    found: dict[str, bool] = {}
+    for node in ast.walk(definition):
+        if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Name):
+            word, array = ast.unparse(node.func), node.args[0].id
+            if word.startswith(("load_", "store_")):
+                found[array] = found.get(array, False) or word.startswith("store_")
+    return found
+
+
+@dataclass(slots=True)
+class _Translation:
+    """``fixed`` are the parameters; every other name has a place on the stack, which LLVM makes a register."""
+
+    builder: ir.IRBuilder
+    words: Words
+    places_builder: ir.IRBuilder
+    fixed: Mapping[str, Any]
+    places: dict[str, Any] = field(default_factory=dict)
+    loops: list[tuple[Any, Any]] = field(default_factory=list)  # (where continue goes, where break goes)
+
+    # -- statements
+    def block(self, statements: list[ast.stmt]) -> None:
+        for each in statements:
+            if self.builder.block.is_terminated:
+                return
+            handler = _STATEMENTS.get(type(each))
+            if handler is None:
+                raise InternalError(f"no statement of a kernel: {ast.unparse(each)}")
+            handler(self, each)
+
+    def set(self, name: str, value: Any) -> None:
+        place = self.places.get(name)
+        if place is None:
+            place = self.places[name] = self.places_builder.alloca(value.type, name=name)
+        if place.type.pointee != value.type:
+            raise InternalError(f"{name} is {place.type.pointee} and {value.type}")
+        self.builder.store(value, place)
+
+    # -- expressions
+    def value(self, node: ast.expr) -> Any:
+        handler = _EXPRESSIONS.get(type(node))
+        if handler is None:
+            raise InternalError(f"no expression of a kernel: {ast.unparse(node)}")
+        return handler(self, node)
+
+    def truth(self, node: ast.expr) -> Any:
+        made = self.value(node)
+        return made if made.type == I1 else self.builder.icmp_signed("!=", made, I64(0))
+
+
+def _assign(t: _Translation, node: ast.Assign) -> None:
+    (target,) = node.targets
+    assert isinstance(target, ast.Name)
+    t.set(target.id, t.value(node.value))
+
+
+def _augmented(t: _Translation, node: ast.AugAssign) -> None:
+    assert isinstance(node.target, ast.Name)
+    left = t.value(ast.Name(node.target.id, ast.Load()))
+    t.set(node.target.id, t.words.binary(type(node.op), left, t.value(node.value)))
+
+
+def _if(t: _Translation, node: ast.If) -> None:
+    function = t.builder.function
+    body, after = function.append_basic_block("then"), function.append_basic_block("after")
+    orelse = function.append_basic_block("else") if node.orelse else after
+    branch = t.builder.cbranch(t.truth(node.test), body, orelse)
+    if isinstance(node.body[0], ast.Return):
+        branch.set_weights(_UNLIKELY)
+    for block, statements in ((body, node.body), (orelse, node.orelse)):
+        if statements:
+            t.builder.position_at_end(block)
+            t.block(statements)
+            if not t.builder.block.is_terminated:
+                t.builder.branch(after)
+    t.builder.position_at_end(after)
+
+
+def _for(t: _Translation, node: ast.For) -> None:
+    assert isinstance(node.iter, ast.Call)
+    assert isinstance(node.target, ast.Name)
+    start, stop, step = (t.value(a) for a in node.iter.args)
+    function = t.builder.function
+    head, body, more, after = (function.append_basic_block(n) for n in ("head", "body", "more", "after"))
+    counter = t.places_builder.alloca(I64)
+    t.builder.store(start, counter)
+    t.builder.branch(head)
+    t.builder.position_at_end(head)
+    now = t.builder.load(counter)
+    t.builder.cbranch(_goes_on(t, node.iter.args[2], now, stop, step), body, after)
+    t.builder.position_at_end(body)
+    t.set(node.target.id, now)
+    _rounds(t, node.body, more, after)
+    t.builder.position_at_end(more)
+    t.builder.store(t.builder.add(t.builder.load(counter), step, flags=("nsw",)), counter)
+    t.builder.branch(head)
+    t.builder.position_at_end(after)
+
+
+def _goes_on(t: _Translation, node: ast.expr, now: Any, stop: Any, step: Any) -> Any:
+    """A step whose sign is known needs one comparison."""
+    up, down = t.builder.icmp_signed("<", now, stop), None
+    known = step.constant if isinstance(step, ir.Constant) else None
+    if known is not None and known > 0:
+        return up
+    down = t.builder.icmp_signed(">", now, stop)
+    if known is not None:
+        return down
+    return t.builder.select(t.builder.icmp_signed(">", step, I64(0)), up, down)
+
+
+def _rounds(t: _Translation, body: list[ast.stmt], more: Any, after: Any) -> None:
+    t.loops.append((more, after))
+    t.block(body)
+    t.loops.pop()
+    if not t.builder.block.is_terminated:
+        t.builder.branch(more)
+
+
+def _while(t: _Translation, node: ast.While) -> None:
+    """Always ``while True``."""
+    function = t.builder.function
+    body, after = function.append_basic_block("body"), function.append_basic_block("after")
+    t.builder.branch(body)
+    t.builder.position_at_end(body)
+    _rounds(t, node.body, body, after)
+    t.builder.position_at_end(after)
+
+
+def _return(t: _Translation, node: ast.Return) -> None:
+    assert node.value is not None
+    t.builder.ret(t.value(node.value))
+
+
+def _call_statement(t: _Translation, node: ast.Expr) -> None:
+    t.value(node.value)
+
+
+_STATEMENTS: Mapping[type, Callable[[_Translation, Any], None]] = {
+    ast.Assign: _assign,
+    ast.AugAssign: _augmented,
+    ast.If: _if,
+    ast.For: _for,
+    ast.While: _while,
+    ast.Return: _return,
+    ast.Expr: _call_statement,
+    ast.Pass: lambda t, node: None,
+    ast.Break: lambda t, node: t.builder.branch(t.loops[-1][1]),
+    ast.Continue: lambda t, node: t.builder.branch(t.loops[-1][0]),
+}
+
+
+def _constant(t: _Translation, node: ast.Constant) -> Any:
+    return t.words.constant(node.value)
+
+
+def _name(t: _Translation, node: ast.Name) -> Any:
+    if node.id in t.fixed:
+        return t.fixed[node.id]
+    if node.id not in t.places:
+        raise InternalError(f"{node.id} has no value in the kernel")
+    return t.builder.load(t.places[node.id])
+
+
+def _attribute(t: _Translation, node: ast.Attribute) -> Any:
+    return t.words.constant({"inf": float("inf"), "nan": float("nan")}[node.attr])
+
+
+def _call(t: _Translation, node: ast.Call) -> Any:
+    made = CALLS.get(ast.unparse(node.func))
+    if made is None:
+        raise InternalError(f"no word of a kernel: {ast.unparse(node)}")
+    first = node.args[0]
+    t.words.array = first.id if isinstance(first, ast.Name) else ""
+    return made(t.words, *(t.value(a) for a in node.args))
+
+
+def _unary(t: _Translation, node: ast.UnaryOp) -> Any:
+    if isinstance(node.op, ast.Not):
+        return t.builder.not_(t.truth(node.operand))
+    value = t.value(node.operand)
+    if isinstance(node.op, ast.Invert):
+        return t.builder.not_(value)
+    return t.builder.neg(value) if value.type == I64 else t.builder.fneg(value)
+
+
+def _compare(t: _Translation, node: ast.Compare) -> Any:
+    left = t.value(node.left)
+    (op,), (right,) = node.ops, node.comparators
+    return t.words.compare(type(op), left, t.value(right))
+
+
+def _logic(t: _Translation, node: ast.BoolOp) -> Any:
+    """Operands have no effects here: all are evaluated."""
+    join = t.builder.and_ if isinstance(node.op, ast.And) else t.builder.or_
+    made = t.truth(node.values[0])
+    for each in node.values[1:]:
+        made = join(made, t.truth(each))
+    return made
+
+
+_EXPRESSIONS: Mapping[type, Callable[[_Translation, Any], Any]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Call: _call,
+    ast.BinOp: lambda t, node: t.words.binary(type(node.op), t.value(node.left), t.value(node.right)),
+    ast.UnaryOp: _unary,
+    ast.Compare: _compare,
+    ast.BoolOp: _logic,
+}

@@ -1,0 +1,261 @@
+"""The vocabulary of a region's kernel: takes LLVM values, gives the instructions for one word on them."""
+
+from __future__ import annotations
+
+import ast
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from llvmlite import ir
+
+from jitmagic.errors import InternalError
+
+__all__ = ["CALLS", "F32", "F64", "I1", "I64", "Words"]
+
+I1, I8, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(64)
+F32, F64 = ir.FloatType(), ir.DoubleType()
+_BYTES = I8.as_pointer()
+_REGISTER = "w" if platform.machine().lower() in ("aarch64", "arm64") else "x"  # of a float, in inline assembly
+
+
+@dataclass(slots=True)
+class Words:
+    """``arrays`` says of each array whether it is written; ``array`` is the one that a load or store is about."""
+
+    module: ir.Module
+    builder: ir.IRBuilder
+    arrays: Mapping[str, bool]
+    array: str = ""
+    _scopes: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        domain = self.module.add_metadata(["region"])
+        own = {name: self.module.add_metadata([f"region {name}", domain]) for name in self.arrays}
+        for name, is_written in self.arrays.items():
+            others = [own[o] for o, writes in self.arrays.items() if o != name and (is_written or writes)]
+            self._scopes[name] = (
+                self.module.add_metadata([own[name]]),
+                self.module.add_metadata(others) if others else None,
+            )
+
+    def constant(self, value: Any) -> Any:
+        if isinstance(value, bool):
+            return I1(int(value))
+        return I64(value) if isinstance(value, int) else F64(value)
+
+    def binary(self, operator: type[ast.operator], left: Any, right: Any) -> Any:
+        if left.type != right.type:
+            raise InternalError(f"{operator.__name__} of {left.type} and {right.type}")
+        table = _FLOAT if left.type in (F32, F64) else _INT
+        return table[operator](self, left, right)
+
+    def compare(self, operator: type[ast.cmpop], left: Any, right: Any) -> Any:
+        sign = _COMPARE[operator]
+        if left.type != right.type:
+            raise InternalError(f"comparison of {left.type} and {right.type}")
+        if left.type not in (F32, F64):
+            signed = self.builder.icmp_unsigned if left.type == I1 else self.builder.icmp_signed
+            return signed(sign, left, right)
+        if sign == "!=":
+            return self.builder.fcmp_unordered(sign, left, right)
+        return self.builder.fcmp_ordered(sign, left, right)
+
+    def intrinsic(self, name: str, *args: Any) -> Any:
+        function = self.module.declare_intrinsic(f"llvm.{name}", [args[0].type])
+        return self.builder.call(function, args)
+
+    def external(self, name: str, *args: Any) -> Any:
+        """A function of libm, as Python calls it."""
+        kind = ir.FunctionType(F64, [F64] * len(args))
+        function = self.module.globals.get(name) or ir.Function(self.module, kind, name)
+        return self.builder.call(function, args)
+
+    def pointer(self, base: Any, offset: Any, kind: Any) -> Any:
+        start = self.builder.inttoptr(base, _BYTES)
+        return self.builder.bitcast(self.builder.gep(start, [offset]), kind.as_pointer())
+
+    def mark(self, instruction: Any) -> Any:
+        """Accesses to an array that is written never meet those to another one."""
+        if self.array in self.arrays:
+            own, others = self._scopes[self.array]
+            instruction.set_metadata("alias.scope", own)
+            if others is not None:
+                instruction.set_metadata("noalias", others)
+        return instruction
+
+
+_COMPARE: Mapping[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+
+
+# -- arithmetic
+def _floor_division(w: Words, left: Any, right: Any) -> Any:
+    """Towards minus infinity; the text has checked that the divisor is neither 0 nor -1."""
+    b = w.builder
+    whole, rest = b.sdiv(left, right), b.srem(left, right)
+    return b.select(_signs_differ(w, rest, right), b.sub(whole, I64(1)), whole)
+
+
+def _remainder(w: Words, left: Any, right: Any) -> Any:
+    rest = w.builder.srem(left, right)
+    return w.builder.select(_signs_differ(w, rest, right), w.builder.add(rest, right), rest)
+
+
+def _signs_differ(w: Words, rest: Any, right: Any) -> Any:
+    b = w.builder
+    return b.and_(b.icmp_signed("!=", rest, I64(0)), b.icmp_signed("<", b.xor(rest, right), I64(0)))
+
+
+Binary = Callable[[Words, Any, Any], Any]
+_INT: Mapping[type[ast.operator], Binary] = {
+    ast.Add: lambda w, a, b: w.builder.add(a, b),
+    ast.Sub: lambda w, a, b: w.builder.sub(a, b),
+    ast.Mult: lambda w, a, b: w.builder.mul(a, b),
+    ast.BitAnd: lambda w, a, b: w.builder.and_(a, b),
+    ast.BitOr: lambda w, a, b: w.builder.or_(a, b),
+    ast.BitXor: lambda w, a, b: w.builder.xor(a, b),
+    ast.FloorDiv: _floor_division,
+    ast.Mod: _remainder,
+}
+_FLOAT: Mapping[type[ast.operator], Binary] = {
+    ast.Add: lambda w, a, b: w.builder.fadd(a, b),
+    ast.Sub: lambda w, a, b: w.builder.fsub(a, b),
+    ast.Mult: lambda w, a, b: w.builder.fmul(a, b),
+    ast.Div: lambda w, a, b: w.builder.fdiv(a, b),
+}
+
+
+# -- conversions
+def _to_int(w: Words, value: Any) -> Any:
+    if value.type == I1:
+        return w.builder.zext(value, I64)
+    return value if value.type == I64 else w.builder.fptosi(value, I64)
+
+
+def _to_float64(w: Words, value: Any) -> Any:
+    if value.type == F64:
+        return value
+    return w.builder.fpext(value, F64) if value.type == F32 else w.builder.sitofp(_to_int(w, value), F64)
+
+
+def _to_float32(w: Words, value: Any) -> Any:
+    if value.type == F32:
+        return value
+    return w.builder.fptrunc(value, F32) if value.type == F64 else w.builder.sitofp(_to_int(w, value), F32)
+
+
+# -- memory
+def _argument(kind: Any) -> Callable[..., Any]:
+    def word(w: Words, args: Any, number: Any) -> Any:
+        """A word of the args block, which no kernel writes."""
+        value = w.builder.load(w.pointer(args, w.builder.mul(number, I64(8)), kind), align=8)
+        value.set_metadata("invariant.load", w.module.add_metadata([]))
+        return value
+
+    return word
+
+
+_MEMORY: Mapping[str, tuple[Any, bool]] = {  # LLVM's type, and whether it has a sign
+    "bool": (I8, False),
+    "int8": (I8, True),
+    "int16": (ir.IntType(16), True),
+    "int32": (ir.IntType(32), True),
+    "int64": (I64, True),
+    "uint8": (I8, False),
+    "uint16": (ir.IntType(16), False),
+    "uint32": (ir.IntType(32), False),
+    "float32": (F32, True),
+    "float64": (F64, True),
+}
+
+
+def _load(name: str) -> Callable[..., Any]:
+    kind, has_sign = _MEMORY[name]
+
+    def load(w: Words, base: Any, offset: Any) -> Any:
+        value = w.mark(w.builder.load(w.pointer(base, offset, kind), align=1))
+        if name == "bool":  # any byte but 0 is True
+            return w.builder.icmp_unsigned("!=", value, I8(0))
+        if kind in (F32, F64, I64):
+            return value
+        return w.builder.sext(value, I64) if has_sign else w.builder.zext(value, I64)
+
+    return load
+
+
+def _store(name: str) -> Callable[..., Any]:
+    kind, _ = _MEMORY[name]
+
+    def store(w: Words, base: Any, offset: Any, value: Any) -> Any:
+        if value.type == I1:
+            value = w.builder.zext(value, kind)
+        elif value.type != kind:
+            value = w.builder.trunc(value, kind)
+        return w.mark(w.builder.store(value, w.pointer(base, offset, kind), align=1))
+
+    return store
+
+
+# -- functions
+def _absolute(w: Words, value: Any) -> Any:
+    if value.type in (F32, F64):
+        return w.intrinsic("fabs", value)
+    return w.builder.select(w.builder.icmp_signed("<", value, I64(0)), w.builder.neg(value), value)
+
+
+def _is_infinite(w: Words, value: Any) -> Any:
+    return w.builder.fcmp_ordered("==", w.intrinsic("fabs", value), F64(float("inf")))
+
+
+def _overflows(name: str) -> Callable[..., Any]:
+    def overflows(w: Words, left: Any, right: Any) -> Any:
+        """Whether the result does not fit 64 bits."""
+        both = ir.LiteralStructType([I64, I1])
+        function = w.module.declare_intrinsic(f"llvm.{name}.with.overflow", [I64], ir.FunctionType(both, [I64, I64]))
+        return w.builder.extract_value(w.builder.call(function, [left, right]), 1)
+
+    return overflows
+
+
+def _keep(w: Words, value: Any) -> Any:
+    """Compute a value that nobody reads: its floating-point flags are part of what the loop does."""
+    kind = ir.FunctionType(ir.VoidType(), [value.type])
+    return w.builder.asm(kind, "", "x" if _REGISTER == "x" else "w", [value], side_effect=True)
+
+
+def _libm(name: str) -> Callable[..., Any]:
+    return lambda w, *args: w.external(name, *args)
+
+
+_EXTERNAL = "pow fmod exp expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"
+CALLS: Mapping[str, Callable[..., Any]] = {
+    "arg": _argument(I64),
+    "arg_float64": _argument(F64),
+    "np.int64": _to_int,
+    "np.float64": _to_float64,
+    "np.float32": _to_float32,
+    **{f"np.{name}": lambda w, value: value for name in _MEMORY if "int" in name and name != "int64"},
+    **{f"load_{name}": _load(name) for name in _MEMORY},
+    **{f"store_{name}": _store(name) for name in _MEMORY},
+    **{f"math.{name}": _libm(name) for name in _EXTERNAL.split()},
+    "math.sqrt": lambda w, value: w.intrinsic("sqrt", value),
+    "math.fabs": _absolute,
+    "math.floor": lambda w, value: w.intrinsic("floor", value),
+    "math.ceil": lambda w, value: w.intrinsic("ceil", value),
+    "math.copysign": lambda w, value, sign: w.intrinsic("copysign", value, sign),
+    "math.isinf": _is_infinite,
+    "abs": _absolute,
+    "select": lambda w, test, a, b: w.builder.select(test, a, b),
+    "add_overflows": _overflows("sadd"),
+    "sub_overflows": _overflows("ssub"),
+    "mul_overflows": _overflows("smul"),
+    "keep": _keep,
+}
