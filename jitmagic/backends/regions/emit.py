@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from jitmagic.backends.native.abi import Status
 from jitmagic.backends.regions.ranges import ARGUMENT_BITS, WORD_BITS, Affine, Ranges, statements
+from jitmagic.backends.regions.unread import unread
 from jitmagic.errors import Unsupported
 from jitmagic.graph import region as ir
 
@@ -59,6 +60,7 @@ class _Emitter:
 
     def __post_init__(self) -> None:
         self.ranges = Ranges(self.region)
+        self.unread = unread(self.region)
         self.arrays = {a.name: a for a in self.region.arrays}
 
     # -- text
@@ -538,6 +540,8 @@ _EXPRESSIONS: Mapping[type, Callable[..., str]] = {
 def _assign(e: _Emitter, node: ir.Assign) -> None:
     text = e.value(node.value)
     e.line(f"{node.variable.name} = {text}")
+    if id(node) in e.unread:
+        e.line(f"keep({node.variable.name})" if node.variable.type in _FLOATS else f"keep(np.float64({text}))")
 
 
 def _store(e: _Emitter, node: ir.Store) -> None:

@@ -1,14 +1,25 @@
-"""Takes a region, gives a callable over its operands: packs them, launches the kernel, hands back the results."""
+"""Takes a region, gives a callable over its operands that launches the kernel and hands back the results.
+
+The callable is generated for the region:
+
+    def run(a0, c0, s_float64):
+        out = empty(2)
+        r = launch(address, 0, 1, RELEASE, a0, c0, s_float64, k0, out)
+        if r and listened(r, FLAGS): raise Bail
+        ints = out.view(int64)
+        return float64(out[0]), ints.item(1)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from jitmagic.backends.base import Bail
-from jitmagic.backends.native import FloatFlag, Kernel, compile_kernel, make_launcher, split_result
+from jitmagic.backends.native import FloatFlag, Kernel, compile_kernel, make_launcher
+from jitmagic.backends.numba_cpu.conditions import listened
 from jitmagic.backends.regions.emit import emit
 from jitmagic.backends.regions.machine import generate
 from jitmagic.graph import region as ir
@@ -17,11 +28,13 @@ __all__ = ["RegionProgram", "compile_region"]
 
 RELEASE = 10_000_000  # units of work that make the launcher release the GIL; a region is one indivisible piece
 _FLOATS = ("pyfloat", "float64", "float32")
-_WARNING_FLAGS = {
-    "divide": FloatFlag.DIVIDE,
-    "over": FloatFlag.OVER,
-    "under": FloatFlag.UNDER,
-    "invalid": FloatFlag.INVALID,
+_FLAGS = int(FloatFlag.DIVIDE | FloatFlag.OVER | FloatFlag.UNDER | FloatFlag.INVALID)
+_READ: Mapping[str, str] = {
+    "pyint": "ints.item({0})",
+    "pyfloat": "out.item({0})",
+    "pybool": "ints.item({0}) != 0",
+    "float64": "out[{0}]",
+    "int64": "ints[{0}]",
 }
 
 
@@ -32,56 +45,59 @@ def compile_region(region: ir.Region) -> RegionProgram:
 
 
 class RegionProgram:
-    """``program(*operands)`` changes the written arrays and gives the tuple of results.
+    """``program(*operands)`` changes the written arrays and gives the tuple of results; ``run`` is the same, faster.
 
     Raises Bail if the loop must run as plain Python; written arrays may then hold anything.
     """
 
-    def __init__(self, region: ir.Region, kernel: Kernel, constants: Sequence[float]) -> None:
+    def __init__(self, region: ir.Region, kernel: Kernel, constants: tuple[float, ...]) -> None:
         self.region = region
         self.kernel = kernel
-        form = "".join(f"a{a.ndim}" for a in region.arrays)
-        form += "".join("d" if s.type in _FLOATS else "i" for s in region.scalars)
-        form += "d" * len(constants) + "a1"
-        self._launch = make_launcher(form)
-        self._constants = tuple(constants)
-        self._convert = [_READ[v.type] if v.type in _READ else _scalar_type(v.type) for v in region.results]
-        self._is_float = [v.type in _FLOATS for v in region.results]
-        self._scalars = slice(len(region.arrays), None)
+        self.source = _text(region, constants)
+        scope = {
+            "launch": make_launcher(_form(region, constants)),
+            "address": kernel.address,
+            "listened": listened,
+            "Bail": Bail,
+            "empty": np.empty,
+            "int64": np.int64,
+            **{v.type: np.dtype(v.type).type for v in region.results if not v.type.startswith("py")},
+            **{f"k{i}": value for i, value in enumerate(constants)},
+        }
+        exec(compile(self.source, "<jitmagic loop>", "exec"), scope)
+        self.run: Callable[..., tuple[Any, ...]] = scope["run"]
 
     def __call__(self, *operands: Any) -> tuple[Any, ...]:
-        out = np.empty(max(1, len(self._convert)))
-        arrays, numbers = operands[: len(self.region.arrays)], operands[self._scalars]
-        plain = [_number(n) for n in numbers]
-        try:
-            result = self._launch(self.kernel.address, 0, 1, RELEASE, *arrays, *plain, *self._constants, out)
-        except (OverflowError, TypeError) as error:
-            raise Bail from error
-        if result:
-            self._check(result)
-        ints = out.view(np.int64)
-        return tuple(
-            convert(out[i] if is_float else ints[i])
-            for i, (convert, is_float) in enumerate(zip(self._convert, self._is_float, strict=True))
-        )
-
-    def _check(self, result: int) -> None:
-        """Any status but OK, and any floating-point condition that somebody listens to, means: run it plainly."""
-        status, flags = split_result(result)
-        if status:
-            raise Bail
-        for name, action in np.geterr().items():
-            if action != "ignore" and flags & _WARNING_FLAGS[name]:
-                raise Bail
+        return self.run(*operands)
 
 
-def _number(value: Any) -> Any:
-    return int(value) if isinstance(value, bool | np.bool_) else value
+def _form(region: ir.Region, constants: tuple[float, ...]) -> str:
+    form = "".join(f"a{a.ndim}" for a in region.arrays)
+    form += "".join("d" if s.type in _FLOATS else "i" for s in region.scalars)
+    return form + "d" * len(constants) + "a1"
 
 
-def _scalar_type(name: str) -> Callable[[Any], Any]:
-    kind: Callable[[Any], Any] = np.dtype(name).type
-    return kind
+def _text(region: ir.Region, constants: tuple[float, ...]) -> str:
+    parameters = [f"p{i}" for i in range(len(region.arrays) + len(region.scalars))]
+    given = parameters[: len(region.arrays)]
+    for name, scalar in zip(parameters[len(region.arrays) :], region.scalars, strict=True):
+        given.append(f"int({name})" if scalar.type in ("pybool", "bool") else name)
+    given += [f"k{i}" for i in range(len(constants))]
+    results = [_READ.get(v.type, f"{v.type}({_place(v)}[{{0}}])").format(i) for i, v in enumerate(region.results)]
+    lines = [
+        f"def run({', '.join(parameters)}):",
+        f"    out = empty({max(1, len(results))})",
+        "    try:",
+        f"        r = launch(address, 0, 1, {RELEASE}, {', '.join([*given, 'out'])})",
+        "    except (OverflowError, TypeError) as error:",
+        "        raise Bail from error",
+        f"    if r and listened(r, {_FLAGS}):",
+        "        raise Bail",
+    ]
+    if any(v.type not in _FLOATS for v in region.results):
+        lines.append("    ints = out.view(int64)")
+    return "\n".join([*lines, f"    return ({''.join(f'{r}, ' for r in results)})", ""])
 
 
-_READ: dict[str, Callable[[Any], Any]] = {"pyint": int, "pyfloat": float, "pybool": bool}
+def _place(variable: ir.Var) -> str:
+    return "out" if variable.type in _FLOATS else "ints"
