@@ -33,6 +33,11 @@ class RegionCall:
         self._kinds = tuple(kind_of(v.type) for v in region.results)
         self.__name__ = "loop"
 
+    @property
+    def function(self) -> Callable[..., tuple[Any, ...]]:
+        """What runs the loop, without a call in between where there is a compiled form."""
+        return getattr(self.compiled, "run", None) or self
+
     def __call__(self, *operands: Any) -> tuple[Any, ...]:
         if self.compiled is not None:
             return self.compiled(*operands)

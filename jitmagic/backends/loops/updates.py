@@ -1,4 +1,4 @@
-"""Takes a schedule, gives the functional updates that may write into their base: nobody reads its old value again."""
+"""Takes a schedule, gives the updates and loops that may write into operands whose old value nobody reads again."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import operator
 from jitmagic.backends.loops.buffers import last_reads
 from jitmagic.backends.loops.schedule import Call, Launch, Schedule
 from jitmagic.graph import Node
-from jitmagic.ops.functional import UPDATE, ViewStep
+from jitmagic.graph.region_call import RegionCall
+from jitmagic.ops.functional import UPDATE, PureCall, ViewStep
 from jitmagic.ops.lowering import Fill
 
-__all__ = ["is_plain_update", "updates_in_place"]
+__all__ = ["is_plain_update", "loop_of", "loops_in_place", "updates_in_place", "writes_of"]
 
 
 def is_plain_update(node: Node) -> bool:
@@ -25,28 +26,65 @@ def _is_subscript(step: ViewStep) -> bool:
 
 def updates_in_place(plan: Schedule) -> set[Node]:
     """``update`` nodes whose base was made by this program and dies with them, views of it included."""
-    dies = last_reads(plan)
-    made: set[Node] = set()
-    alive_with: dict[Node, Node] = {}  # a view and the array whose memory it shares
-    last: dict[Node, int] = {}
-    for k, step in enumerate(plan.steps):
-        for node in dies.get(k, ()):
-            last[node] = k
-        if isinstance(step, Call) and step.node.view_of is not None:
-            owner = step.node.view_of
-            alive_with[step.node] = alive_with.get(owner, owner)
-    forever = len(plan.steps)
-    for view, owner in alive_with.items():
-        last[owner] = max(last.get(owner, forever), last.get(view, forever))
-    found: set[Node] = set()
-    for k, step in enumerate(plan.steps):
-        if isinstance(step, Launch):
-            made.update(step.built.outputs.values())
-        elif is_plain_update(step.node):
-            base = step.node.args[0]
-            if base in made and last.get(base, forever) == k:
-                found.add(step.node)
-            made.add(step.node)
-        elif isinstance(getattr(step.node.op, "lower", None), Fill):
-            made.add(step.node)
-    return found
+    lives = _Lives(plan)
+    updates = [(k, s.node) for k, s in enumerate(plan.steps) if isinstance(s, Call) and is_plain_update(s.node)]
+    return {node for k, node in updates if lives.is_free(node.args[0], k)}
+
+
+def loop_of(node: Node) -> RegionCall | None:
+    """The loop that a node runs, on copies of the arrays that it writes."""
+    call = node.op.call if node.op is not None else None
+    row = call.row.call if isinstance(call, PureCall) else call
+    return row if isinstance(row, RegionCall) else None
+
+
+def writes_of(node: Node) -> tuple[int, ...]:
+    """The positions of the operands that a loop writes; its first items are their new values."""
+    return node.op.call.row.writes if node.op is not None and isinstance(node.op.call, PureCall) else ()
+
+
+def loops_in_place(plan: Schedule) -> dict[Node, frozenset[int]]:
+    """For each loop, the written operands that need no copy: made by this program, dead with the loop."""
+    lives = _Lives(plan)
+    loops = [(k, s.node) for k, s in enumerate(plan.steps) if isinstance(s, Call) and loop_of(s.node) is not None]
+    return {
+        node: frozenset(
+            p for p in writes_of(node) if node.args.count(node.args[p]) == 1 and lives.is_free(node.args[p], k)
+        )
+        for k, node in loops
+    }
+
+
+class _Lives:
+    """Which arrays a program makes itself, and the step at which each, its views included, is last read."""
+
+    def __init__(self, plan: Schedule) -> None:
+        dies = last_reads(plan)
+        self.forever = len(plan.steps)
+        self.made: set[Node] = set()
+        self.last: dict[Node, int] = {}
+        alive_with: dict[Node, Node] = {}  # a view and the array whose memory it shares
+        for k, step in enumerate(plan.steps):
+            for node in dies.get(k, ()):
+                self.last[node] = k
+            if isinstance(step, Launch):
+                self.made.update(step.built.outputs.values())
+            elif (
+                is_plain_update(step.node)
+                or isinstance(getattr(step.node.op, "lower", None), Fill)
+                or _is_written(step.node)
+            ):
+                self.made.add(step.node)
+            if isinstance(step, Call) and step.node.view_of is not None:
+                owner = step.node.view_of
+                alive_with[step.node] = alive_with.get(owner, owner)
+        for view, owner in alive_with.items():
+            self.last[owner] = max(self.last.get(owner, self.forever), self.last.get(view, self.forever))
+
+    def is_free(self, base: object, step: int) -> bool:
+        return isinstance(base, Node) and base in self.made and self.last.get(base, self.forever) == step
+
+
+def _is_written(node: Node) -> bool:
+    """Whether a node is the new value of an array that a loop wrote."""
+    return node.kind == "item" and loop_of(node.args[0]) is not None and node.index < len(writes_of(node.args[0]))

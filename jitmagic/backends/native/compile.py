@@ -84,9 +84,7 @@ def load_kernel(source: str, name: str, *, fastmath: bool = False, store: Store 
         return known
 
 
-def _load(
-    store: Store, key: str, source: str, name: str, fastmath: bool, start_ns: int, generate: Generate
-) -> Kernel:
+def _load(store: Store, key: str, source: str, name: str, fastmath: bool, start_ns: int, generate: Generate) -> Kernel:
     stored = store.get(key)
     code = _link_stored(stored)
     cached = code is not None

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.aot.stores import surely_casts
 from jitmagic.backends.base import Bail
 from jitmagic.backends.loops.bodies import Built
 from jitmagic.backends.loops.buffers import last_reads
@@ -23,7 +24,7 @@ from jitmagic.backends.loops.nest import make_nest
 from jitmagic.backends.loops.operands import dense_axes
 from jitmagic.backends.loops.recipes import ALL_FLAGS
 from jitmagic.backends.loops.schedule import Call, Launch, Schedule, Step
-from jitmagic.backends.loops.updates import is_plain_update, updates_in_place
+from jitmagic.backends.loops.updates import is_plain_update, loop_of, loops_in_place, updates_in_place, writes_of
 from jitmagic.backends.native.compile import Kernel as Native
 from jitmagic.backends.native.compile import compile_kernel
 from jitmagic.backends.native.inner_loop import inner_loop
@@ -33,6 +34,8 @@ from jitmagic.backends.numba_cpu.folds import combine_source
 from jitmagic.graph import ArrayMeta, Node, SymInt
 from jitmagic.graph.polynomial import Polynomial, Symbol
 from jitmagic.ops.functional import copy_layout
+from jitmagic.ops.lowering import Fill
+from jitmagic.ops.record import Op
 
 __all__ = ["Host", "write_host"]
 
@@ -58,6 +61,8 @@ class Writer:
     names: dict[Node, str] = field(default_factory=dict)
     bound: dict[int, str] = field(default_factory=dict)
     in_place: set[Node] = field(default_factory=set)
+    loops: dict[Node, frozenset[int]] = field(default_factory=dict)
+    written: dict[Node, list[str]] = field(default_factory=dict)  # by a loop, in the order of its items
 
     # ------------------------------------------------------------ names and values
 
@@ -110,14 +115,24 @@ class Writer:
             self.bind_sizes(node)
         dies = last_reads(self.plan)
         self.in_place = updates_in_place(self.plan)
+        self.loops = loops_in_place(self.plan)
         for k, step in enumerate(self.plan.steps):
             (self.call if isinstance(step, Call) else self.launch)(step)  # type: ignore[arg-type]  # matched by kind
-            kept = self.names[step.node] if isinstance(step, Call) else None
-            dead = [self.names[n] for n in dies.get(k, ()) if self.names.get(n, kept) != kept or n is step_node(step)]
+            kept = self.kept(step)
+            dead = [self.names[n] for n in dies.get(k, ()) if self.names.get(n) not in kept or n is step_node(step)]
             if dead:
                 self.lines.append(f"    del {', '.join(dead)}")
         self.lines.append(f"    return [{', '.join(self.names[n] for n in graph.outputs)}]")
         return "\n".join(self.lines) + "\n"
+
+    def kept(self, step: Step) -> set[str | None]:
+        """Names whose array lives on under the same name after the step."""
+        node = step_node(step)
+        if node is None:
+            return {None}
+        owner = node.args[0] if node.kind == "item" else node
+        written = [self.names[owner.args[p]] for p in self.loops.get(owner, ())]
+        return {None, self.names[node], *written}
 
     def bind_sizes(self, node: Node) -> None:
         for binding in self.plan.graph.bindings:
@@ -131,9 +146,39 @@ class Writer:
         if is_plain_update(node):
             self.update(node)
             return
+        if node in self.loops:
+            self.loop(node)
+            return
+        if node.kind == "item" and node.args[0] in self.loops:
+            self.take(node)
+            return
         name = self.names[node] = f"t{len(self.names)}"
         self.lines.append(f"    {name} = {self.call_text(node)}")
         self.bind_sizes(node)
+
+    def loop(self, node: Node) -> None:
+        """Run a loop; what it writes are copies, or arrays that nobody reads again."""
+        call = loop_of(node)
+        assert call is not None
+        texts = [self.text(a) for a in node.args]
+        for position in writes_of(node):
+            if position not in self.loops[node]:
+                source, texts[position] = texts[position], f"t{len(self.names)}w{position}"
+                self.lines.append(f"    {texts[position]} = copy_layout({source})")
+        self.written[node] = [texts[p] for p in writes_of(node)]
+        name = self.names[node] = f"t{len(self.names)}"
+        function = self.constant(call.function, "f")
+        self.lines.append(f"    {name} = {function}({', '.join(texts)})")
+
+    def take(self, item: Node) -> None:
+        """Name an item of a loop: an array that it wrote, or one of its results."""
+        owner = item.args[0]
+        written = self.written[owner]
+        if item.index < len(written):
+            self.names[item] = written[item.index]
+        else:
+            name = self.names[item] = f"t{len(self.names)}"
+            self.lines.append(f"    {name} = {self.names[owner]}[{item.index - len(written)}]")
 
     def update(self, node: Node) -> None:
         """Write into the base where it is free, else into a copy that is laid out like it."""
@@ -312,5 +357,20 @@ def write_host(plan: Schedule, natives: dict[str, Native]) -> Host:
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     exec(compile(source, filename, "exec"), writer.scope)
     run = writer.scope["run"]
-    externs = any(isinstance(s, Call) and s.node.view_of is None for s in plan.steps)
-    return Host(quiet(run) if externs else run, source)
+    return Host(quiet(run) if any(map(_may_warn, plan.steps)) else run, source)
+
+
+def _may_warn(step: Step) -> bool:
+    """Whether NumPy runs in a step that could warn; loops and kernels collect their own conditions."""
+    node = step_node(step)
+    if (
+        node is None
+        or node.kind == "item"
+        or node.view_of is not None
+        or (isinstance(node.op, Op) and isinstance(node.op.lower, Fill))
+    ):
+        return False
+    loop = loop_of(node)
+    if loop is not None:
+        return loop.compiled is None
+    return not (is_plain_update(node) and surely_casts(node))

@@ -278,9 +278,15 @@ def _cast(e: _Emitter, node: ir.Cast) -> str:
 
 
 def _to_float(e: _Emitter, text: str, operand: ir.Expr, source: str, target: str) -> str:
+    if source == "pyfloat" and target == "float32":
+        text = e.hold(text)
     if source == "pyint" and e.ranges.bits(operand) > 53:
         text = e.hold(text)
         e.leave(f"{text} > {2**53} or {text} < {-(2**53)}", Status.OVERFLOW)
+    if target == "float32" and source == "pyfloat":  # a constant would be rounded by LLVM, which sets no flag
+        rounded = e.hold(f"np.float32({text})")
+        e.leave(f"math.isinf({rounded}) and not math.isinf({text})", Status.OVERFLOW)
+        return rounded
     if target == "float32":
         return f"np.float32({text})"
     return f"np.float64({text})" if source not in ("pyfloat", "float64") else text

@@ -54,7 +54,7 @@ class RegionProgram:
         self.region = region
         self.kernel = kernel
         self.source = _text(region, constants)
-        scope = {
+        scope: dict[str, Any] = {
             "launch": make_launcher(_form(region, constants)),
             "address": kernel.address,
             "listened": listened,

@@ -212,7 +212,7 @@ def _absolute(w: Words, value: Any) -> Any:
 
 
 def _is_infinite(w: Words, value: Any) -> Any:
-    return w.builder.fcmp_ordered("==", w.intrinsic("fabs", value), F64(float("inf")))
+    return w.builder.fcmp_ordered("==", w.intrinsic("fabs", value), value.type(float("inf")))
 
 
 def _overflows(name: str) -> Callable[..., Any]:
