@@ -106,11 +106,18 @@ class Graph:
     def calls(self) -> Iterator[Node]:
         return (node for node in self.nodes if node.kind == "call")
 
+    def forget_calls(self, start: int) -> None:
+        """Drop the calls made since there were ``start`` nodes: of an attempt that came to nothing."""
+        made = self.nodes[start:]
+        dropped = {n for n in made if n.kind in ("call", "item")}
+        self.nodes[start:] = [n for n in made if n not in dropped]
+        self.bindings = [b for b in self.bindings if b.node not in dropped]
+
     def prune(self) -> None:
-        """Drop nodes that nothing needs; inputs stay, so that the calling convention does."""
+        """Drop nodes that nothing needs and that NumPy would run without a word; inputs stay, as arguments do."""
         needed = set(self.outputs) | {b.node for b in self.bindings}
         for node in reversed(self.nodes):
-            if node in needed or not node.is_pure:
+            if node in needed or not node.is_silent:
                 needed.add(node)
                 needed.update(node.operands())
         self.nodes = [n for n in self.nodes if n in needed or n.kind == "input"]

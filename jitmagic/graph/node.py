@@ -17,7 +17,8 @@ class Operation(Protocol):
 
     ``call(*args, **kwargs)`` is its meaning, in NumPy. ``writes`` gives the positions of operands that it changes
     (an ``out=`` operand counts without being listed). ``effects`` is true if it must run even if its result is
-    unused, and in order (random draws, seeding).
+    unused, and in order (random draws, seeding). ``warns`` and ``raises`` tell whether the data may make it warn of a
+    floating-point condition or raise.
     """
 
     @property
@@ -28,6 +29,10 @@ class Operation(Protocol):
     def writes(self) -> tuple[int, ...]: ...
     @property
     def effects(self) -> bool: ...
+    @property
+    def warns(self) -> frozenset[str]: ...
+    @property
+    def raises(self) -> Any: ...
 
 
 @dataclass(eq=False, slots=True)
@@ -72,6 +77,11 @@ class Node:
     def is_pure(self) -> bool:
         """True if the node may be dropped when nobody reads it."""
         return self.op is None or not (self.op.effects or self.written())
+
+    @property
+    def is_silent(self) -> bool:
+        """True if, besides, running the node shows nothing: no warning and no exception, whatever the data."""
+        return self.is_pure and not (self.op is not None and (self.op.warns or self.op.raises))
 
     def __repr__(self) -> str:
         return f"%{self.name}"

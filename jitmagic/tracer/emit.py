@@ -66,7 +66,7 @@ class Emitter:
         arguments = ", ".join(self.source(s) for s in inputs)
         run = (
             [f"g = graph([{arguments}])"]
-            if self._outputs or any(not n.is_pure for n in self.output_graph.graph.nodes)
+            if self._outputs or any(not n.is_silent for n in self.output_graph.graph.nodes)
             else []
         )
         body = [*self.loads, *run, *self.lines]

@@ -226,3 +226,44 @@ def test_a_function_without_a_break_is_not_split() -> None:
     compiled = jm.compile(without_a_break, backend="eager")
     compiled(ARANGE)
     assert compiled.jit.split() == ""
+
+
+def reads_out_of_bounds(x, i):
+    x[i]
+    return x + 1
+
+
+def loops_out_of_bounds(x, n):
+    for i in range(n):
+        y = x[i + 1]  # noqa: F841 - read for the error
+    return 1
+
+
+def divides(x):
+    1 / x
+    return x + 1
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "numba"])
+def test_what_nobody_reads_still_raises_and_warns(backend: str) -> None:
+    """A result that is thrown away is computed all the same where NumPy might complain about it."""
+    for program, arguments in (
+        (reads_out_of_bounds, (ARANGE, np.array([0, 9]))),
+        (loops_out_of_bounds, (BIG[:20], 20)),
+    ):
+        with pytest.raises(IndexError, match="out of bounds"):
+            jm.compile(program, backend=backend)(*arguments)
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        jm.compile(divides, backend=backend)(np.zeros(3))
+
+
+def rebinds_an_array(x):
+    for i in range(20):
+        x = x * 2
+        if i == 17:
+            return x, i
+    return None
+
+
+def test_a_loop_that_rebinds_an_array_is_no_loop_over_numbers() -> None:
+    assert same(jm.compile(rebinds_an_array)(ARANGE), rebinds_an_array(ARANGE))

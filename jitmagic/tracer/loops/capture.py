@@ -42,9 +42,11 @@ Loop = ast.For | ast.While
 
 def capture_loop(tx: Evaluator, node: Loop) -> bool:
     """Add the loop to the graph as one node and rebind what it rebinds; False if it is no loop of that kind."""
+    before = len(tx.output.graph.nodes)
     try:
         _capture(tx, node)
     except (Unsupported, NotConstant, Raised) as error:
+        tx.output.graph.forget_calls(before)
         tx.output.note_refusal(node, error)
         return False
     return True
@@ -67,6 +69,8 @@ def _capture(tx: Evaluator, node: Loop) -> None:
         raise refuse("variables of another scope")
     outside = Surroundings(tx, rebound)
     entry = _entry(tx, rebound)
+    if foreign := (rebound & set(tx.locals)) - set(entry) & _loaded_in(node):
+        raise refuse(f"{', '.join(sorted(foreign))}, which holds no number before the loop")
     start = {name: Kinds((str(scalar_type(value)),)) for name, value in entry.items()}
     builder = Builder(outside, dict(start), rebound)
     body = builder.statement(node)
@@ -90,6 +94,13 @@ def _entry(tx: Evaluator, rebound: frozenset[str]) -> dict[str, VariableTracker]
     """The numbers that the names hold before the loop; other values are not for a region to read."""
     values = {name: tx.realize(tx.locals[name]) for name in sorted(rebound & set(tx.locals))}
     return {name: value for name, value in values.items() if scalar_type(value) is not None}
+
+
+def _loaded_in(node: Loop) -> set[str]:
+    """The names that the loop reads somewhere."""
+    loads = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
+    targets = (n.target for n in ast.walk(node) if isinstance(n, ast.AugAssign))
+    return loads | {t.id for t in targets if isinstance(t, ast.Name)}
 
 
 def _results(needed: Sequence[str], start: Types, types: Types) -> tuple[tuple[ir.Stmt, ...], dict[str, ir.Var]]:
@@ -158,6 +169,7 @@ def _add_node(tx: Evaluator, captured: _Captured) -> None:
         _meta_rule(metas),
         writes=tuple(i for i, a in enumerate(region.arrays) if a.is_written),
         warns=frozenset(("divide", "over", "invalid")),
+        raises=True,
     )
     operands = [t for _, t in (*outside.arrays.values(), *outside.scalars.values())] + list(captured.entry.values())
     made = tx.output.graph.call(op, tuple(tx.operand(t) for t in operands), {}, None, span=tx.frame.span(captured.node))
