@@ -74,7 +74,7 @@ class Builder:
             kernel.body.append(Apply(out, recipe.expression, arguments))
         else:
             out = self.value(recipe.result)
-            kernel.body.append(Strided(out, self.loop(recipe), arguments))
+            kernel.body.append(Strided(out, self.loop(recipe), arguments, quiet=not recipe.flags))
         self.computed[node] = out
         return out
 

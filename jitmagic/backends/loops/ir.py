@@ -157,11 +157,15 @@ class Apply:
 
 @dataclass(frozen=True, slots=True)
 class Strided:
-    """NumPy's own inner loop, on a tile of the innermost loop; what does not change there has stride 0."""
+    """NumPy's own inner loop, on a tile of the innermost loop; what does not change there has stride 0.
+
+    NumPy reports no floating-point conditions of a ``quiet`` one.
+    """
 
     out: Value
     loop: str
     arguments: tuple[Value, ...]
+    quiet: bool = False
 
     def __str__(self) -> str:
         return f"{self.out}: {self.out.dtype} = {self.loop}({', '.join(map(str, self.arguments))})"

@@ -18,8 +18,9 @@ from jitmagic.backends.loops.operands import is_array, is_scalar, loop_dtype, me
 from jitmagic.backends.native.abi import FloatFlag
 from jitmagic.backends.native.inner_loop import inner_loop
 from jitmagic.errors import InternalError
-from jitmagic.graph import ArrayMeta, Node, PyMeta, hint_of
+from jitmagic.graph import ArrayMeta, Node, PyMeta, ShapeEnv, hint_of
 from jitmagic.graph.node import nodes_in
+from jitmagic.ops import Arguments
 from jitmagic.ops.lowering import Cast, InnerLoop, Pointwise, Select
 
 __all__ = ["Recipe", "recipe"]
@@ -51,12 +52,48 @@ def recipe(node: Node) -> Recipe | None:
     """How to compute one element of ``node``, or None."""
     if node.op is None or not is_array(node):
         return None
-    kind = type(getattr(node.op, "lower", None))
+    row, arguments = _meant(node)
+    kind = type(getattr(row, "lower", None))
     if node.kwargs and kind is not Cast:
         return None
     build = _BUILDERS.get(kind)
-    found = None if build is None else build(node)
+    found = None if build is None else build(Operation(node, row, arguments))
     return found if found is not None and _arguments_fit(found) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What is computed: the row and its operands, which are not the node's own where that stands for another row."""
+
+    node: Node
+    row: Any
+    args: tuple[Any, ...]
+
+    @property
+    def meta(self) -> ArrayMeta:
+        assert isinstance(self.node.meta, ArrayMeta)
+        return self.node.meta
+
+
+def _meant(node: Node) -> tuple[Any, tuple[Any, ...]]:
+    """The row that does the work, and its operands: ``x ** 2`` is ``square(x)``, ``np.clip`` is a ufunc."""
+    row: Any = node.op
+    stands_for = getattr(row, "stands_for", None)
+    if stands_for is None or node.kwargs or any(_is_number(a) for a in node.args):
+        return row, node.args
+    metas = tuple(a.meta if isinstance(a, Node) else a for a in node.args)
+    found = stands_for(Arguments(row, metas, {}, ShapeEnv()))
+    if found is None:
+        return row, node.args
+    meant, places = found
+    return meant, tuple(node.args[k] for k in places)
+
+
+def _is_number(argument: Any) -> bool:
+    """A number that is known only at run time: NumPy looks at its value."""
+    if not isinstance(argument, Node):
+        return False
+    return not isinstance(argument.meta, ArrayMeta) or argument.meta.scalar or argument.meta.ndim == 0
 
 
 def _arguments_fit(found: Recipe) -> bool:
@@ -91,7 +128,7 @@ def _literal_fits(value: Any, dtype: np.dtype[Any]) -> bool:
     return not math.isfinite(number) or abs(number) <= float(np.finfo(dtype).max)
 
 
-def _resolve(node: Node, ufunc: np.ufunc) -> tuple[np.dtype[Any], ...] | None:
+def _resolve(node: Operation, ufunc: np.ufunc) -> tuple[np.dtype[Any], ...] | None:
     """The dtypes of the loop that NumPy takes: inputs, then the output; None if it is not one of ours."""
     if ufunc.nout != 1 or ufunc.nin != len(node.args) or ufunc.signature is not None:
         return None
@@ -102,7 +139,6 @@ def _resolve(node: Node, ufunc: np.ufunc) -> tuple[np.dtype[Any], ...] | None:
         found = ufunc.resolve_dtypes((*asked, None))
     except (TypeError, ValueError):
         return None
-    assert isinstance(node.meta, ArrayMeta)
     return found if found[-1] == node.meta.dtype else None
 
 
@@ -118,8 +154,8 @@ def _asked(argument: Any) -> Any:
     return type(argument) if type(argument) in (int, float) else None
 
 
-def _pointwise(node: Node) -> Recipe | None:
-    lower, ufunc = node.op.lower, node.op.call  # type: ignore[union-attr]  # rows have both
+def _pointwise(node: Operation) -> Recipe | None:
+    lower, ufunc = node.row.lower, node.row.call
     if not isinstance(ufunc, np.ufunc):
         return None
     dtypes = _resolve(node, ufunc)
@@ -131,16 +167,16 @@ def _pointwise(node: Node) -> Recipe | None:
     return _inner(node)
 
 
-def _flags(node: Node, dtypes: tuple[np.dtype[Any], ...]) -> int:
+def _flags(node: Operation, dtypes: tuple[np.dtype[Any], ...]) -> int:
     """Arithmetic on floats may report anything; comparisons and whole numbers report nothing."""
-    if dtypes[-1].kind != "f" or (not node.op.warns and not _computes(node)):  # type: ignore[union-attr]  # a call
+    if dtypes[-1].kind != "f" or (not node.row.warns and not _computes(node)):
         return 0
     return ALL_FLAGS
 
 
-def _computes(node: Node) -> bool:
+def _computes(node: Operation) -> bool:
     """Whether the expression has arithmetic (and not only a choice between its operands)."""
-    tree = ast.parse(node.op.lower.expression, mode="eval")  # type: ignore[union-attr]  # a pointwise row
+    tree = ast.parse(node.row.lower.expression, mode="eval")
     return any(isinstance(n, ast.BinOp) or (isinstance(n, ast.Name) and n.id == "sqrt") for n in ast.walk(tree))
 
 
@@ -151,8 +187,8 @@ def is_simple(expression: str) -> bool:
     return all(isinstance(f, ast.Name) and f.id in CALLS for f in calls)
 
 
-def _inner(node: Node) -> Recipe | None:
-    ufunc = node.op.call  # type: ignore[union-attr]  # rows have a call
+def _inner(node: Operation) -> Recipe | None:
+    ufunc = node.row.call
     if not isinstance(ufunc, np.ufunc):
         return None
     dtypes = _resolve(node, ufunc)
@@ -164,14 +200,13 @@ def _inner(node: Node) -> Recipe | None:
         return None
     if loop.requires_python or loop.dtypes != dtypes or not _runs_contiguous(node):
         return None
-    flags = 0 if loop.no_float_errors else ALL_FLAGS
+    flags = 0 if loop.no_float_errors or not node.row.warns else ALL_FLAGS
     return Recipe("strided", node.args, dtypes[:-1], dtypes[-1], ufunc=ufunc, flags=flags)
 
 
-def _runs_contiguous(node: Node) -> bool:
+def _runs_contiguous(node: Operation) -> bool:
     """Whether NumPy would hand its loop only contiguous and repeated operands: bits may depend on strides."""
     meta = node.meta
-    assert isinstance(meta, ArrayMeta)
     live = [a for a in memory_order(meta) if hint_of(meta.shape[a]) != 1]
     if not live:
         return True
@@ -186,25 +221,23 @@ def _steps_by_one(meta: Any, axis: int) -> bool:
     return stride in (0, meta.dtype.itemsize)
 
 
-def _cast(node: Node) -> Recipe | None:
+def _cast(node: Operation) -> Recipe | None:
     source = node.args[0] if node.args else None
-    if not isinstance(source, Node) or not is_array(source) or any(True for _ in nodes_in(node.kwargs)):
+    if not isinstance(source, Node) or not is_array(source) or any(True for _ in nodes_in(node.node.kwargs)):
         return None  # (order, casting and the like show in the description of the result)
-    assert isinstance(node.meta, ArrayMeta)
     dtype = node.meta.dtype
     return Recipe("cast", (source,), (dtype,), dtype, flags=0)
 
 
-def _select(node: Node) -> Recipe | None:
+def _select(node: Operation) -> Recipe | None:
     if len(node.args) != 3:
         return None
-    assert isinstance(node.meta, ArrayMeta)
     dtype = node.meta.dtype
     dtypes = (np.dtype(bool), dtype, dtype)
     return Recipe("apply", node.args, dtypes, dtype, "b if a else c", flags=0)
 
 
-_BUILDERS: dict[type, Callable[[Node], Recipe | None]] = {
+_BUILDERS: dict[type, Callable[[Operation], Recipe | None]] = {
     Pointwise: _pointwise,
     InnerLoop: _inner,
     Cast: _cast,

@@ -227,6 +227,27 @@ def select(context, condition, a, b):  # type: ignore[no-untyped-def]  # Numba r
 NAMESPACE["select"] = select
 
 
+def _define_quiet_comparison(name: str, kind: Any, word: Any, predicate: str) -> None:
+    @define(name, types.boolean, kind, kind)
+    def compare(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        """``a < b`` (``<=``) that sets no flag for NaN: LLVM's own comparison vectorises into one that does.
+
+        Floats compare like their bits as integers, once the bits of negative ones are turned round; ``+ 0.0`` makes
+        one zero of two.
+        """
+        keys = []
+        for value in args:
+            bits = builder.bitcast(builder.fadd(value, ir.Constant(value.type, 0.0)), word)
+            turned = builder.lshr(builder.ashr(bits, word(word.width - 1)), word(1))
+            keys.append(builder.xor(bits, turned))
+        return builder.and_(builder.fcmp_ordered("ord", *args), builder.icmp_signed(predicate, *keys))
+
+
+for _name, _kind, _word in (("float64", types.float64, _I64), ("float32", types.float32, _I32)):
+    _define_quiet_comparison(f"less_{_name}", _kind, _word, "<")
+    _define_quiet_comparison(f"less_equal_{_name}", _kind, _word, "<=")
+
+
 # ---------------------------------------------------------------- calls through addresses
 
 
@@ -275,6 +296,19 @@ def _clear_float_flags(context: Any, builder: Any, signature: Any, args: Any) ->
     found = _external_call(builder, "fetestexcept", _I32, _I32(ALL_C_FLAGS))
     with builder.if_then(builder.icmp_unsigned("!=", found, _I32(0)), likely=False):
         _external_call(builder, "feclearexcept", _I32, _I32(ALL_C_FLAGS))
+    return context.get_dummy_value()
+
+
+@define("raise_float_flags", types.void, types.int64)
+def _raise_float_flags(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """Set flags of this thread, given in NumPy's numbers, in addition to those that are set."""
+    with builder.if_then(builder.icmp_unsigned("!=", args[0], _I64(0)), likely=False):
+        found = builder.trunc(args[0], _I32)
+        result = _I32(0)
+        for flag, bit in C_FLAGS.items():
+            is_set = builder.icmp_unsigned("!=", builder.and_(found, _I32(int(flag))), _I32(0))
+            result = builder.or_(result, builder.select(is_set, _I32(bit), _I32(0)))
+        _external_call(builder, "feraiseexcept", _I32, result)
     return context.get_dummy_value()
 
 

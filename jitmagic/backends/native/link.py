@@ -25,7 +25,7 @@ _LIBM = """
     fabs fdim floor fma fmod frexp gamma hypot ldexp lgamma log log10 log1p log2 modf nearbyint
     nextafter pow remainder rint round sin sinh sqrt tan tanh tgamma trunc
 """.split()  # noqa: SIM905  # sixty one-line entries would hide the rest
-_LIBC = ["memcpy", "memmove", "memset", "feclearexcept", "fetestexcept"]
+_LIBC = ["memcpy", "memmove", "memset", "feclearexcept", "feraiseexcept", "fetestexcept"]
 _PTHREAD = [
     "pthread_cond_broadcast",
     "pthread_cond_wait",

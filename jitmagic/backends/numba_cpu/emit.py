@@ -139,6 +139,13 @@ class Emitter:
 
         if self.has_ranges:
             self.text.add("bad = 0")
+        if self.collects_flags:
+            self.text.add("seen = 0")
+
+    @property
+    def collects_flags(self) -> bool:
+        """Whether it calls loops of NumPy, which may clear the flags that others set."""
+        return self.kernel.flags != 0 and any(isinstance(s, Strided) for s in self.kernel.body)
 
     @property
     def has_ranges(self) -> bool:
@@ -150,6 +157,8 @@ class Emitter:
             self.text.open("if bad != 0:")
             self.text.add(f"return {int(Status.VALUE_ERROR)}")
             self.text.close()
+        if self.collects_flags:
+            self.text.add("raise_float_flags(seen)")
         self.text.add("return 0")
 
     # ------------------------------------------------------------ loops

@@ -32,6 +32,15 @@ FUNCTIONS = {
 }
 
 
+# Comparisons of floats by name, and whether they swap their sides
+_ORDERED: dict[type, tuple[str, bool]] = {
+    ast.Lt: ("less", False),
+    ast.LtE: ("less_equal", False),
+    ast.Gt: ("less", True),
+    ast.GtE: ("less_equal", True),
+}
+
+
 def apply_text(statement: Apply) -> str:
     """The expression over the names of its arguments, in the dtype of the result."""
     names = dict(zip("abcdefgh", map(str, statement.arguments), strict=False))
@@ -53,6 +62,15 @@ def substitute(expression: str, names: dict[str, str], dtype: np.dtype[Any]) -> 
         def visit_Constant(self, node: ast.Constant) -> ast.AST:
             plain = dtype == np.float64 or dtype.kind == "b"
             return node if plain else ast.parse(f"np.{dtype.name}({node.value!r})", mode="eval").body
+
+        def visit_Compare(self, node: ast.Compare) -> ast.AST:
+            """NumPy reports nothing when it compares NaN."""
+            ordered = _ORDERED.get(type(node.ops[0]))
+            sides = [self.visit(side) for side in (node.left, *node.comparators)]
+            if ordered is None or dtype.kind != "f":
+                return ast.Compare(sides[0], node.ops, sides[1:])
+            name, swaps = ordered
+            return ast.Call(ast.Name(f"{name}_{dtype.name}"), sides[::-1] if swaps else sides, [])
 
         def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
             parts = [self.visit(part) for part in (node.test, node.body, node.orelse)]

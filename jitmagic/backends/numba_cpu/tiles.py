@@ -7,6 +7,7 @@ between results of arithmetic is a stage of its own too (see ``ir.fenced``).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -102,11 +103,38 @@ class Tiles:
     def prepare(self, limit: int, extra: Sequence[Value] = ()) -> int:
         """Make the buffers, for tiles of the size that is returned. ``extra`` values get one too."""
         needed = list(dict.fromkeys([*self.needs_buffer(), *extra]))
-        size = tile_size(needed, limit)
-        for k, value in enumerate(needed):
-            self.buffers[value] = f"b{k}"
-            self.owner.text.add(f"b{k} = stack({size * value.dtype.itemsize})")
+        slots = self.share(needed, set(extra))
+        size = tile_size(slots, limit)
+        for k, itemsize in enumerate(slots):
+            self.owner.text.add(f"b{k} = stack({size * itemsize})")
         return size
+
+    def share(self, needed: Sequence[Value], kept: set[Value]) -> list[int]:
+        """Give each value a buffer, the same one to values that never meet; gives the bytes of an element of each."""
+        made, used = self.times()
+        slots: list[tuple[int, tuple[float, int]]] = []  # bytes of an element, and when it is read for the last time
+        for value in sorted(needed, key=made.__getitem__):
+            last = (math.inf, 0) if value in kept else used.get(value, made[value])
+            free = (k for k, slot in enumerate(slots) if slot[0] == value.dtype.itemsize and slot[1] < made[value])
+            k = next(free, len(slots))
+            slots[k : k + 1] = [(value.dtype.itemsize, last)]
+            self.buffers[value] = f"b{k}"
+        return [itemsize for itemsize, _ in slots]
+
+    def times(self) -> tuple[dict[Value, tuple[float, int]], dict[Value, tuple[float, int]]]:
+        """When each value is made, and read for the last time: (stage, 0) is a loop, (stage, n) the n-th call."""
+        made: dict[Value, tuple[float, int]] = {}
+        used: dict[Value, tuple[float, int]] = {}
+        for stage in range(max([*self.stage, *self.calls], default=0) + 1):
+            for statement in self.stage.get(stage, []):
+                reads = (statement.value,) if isinstance(statement, Store | Fold) else arguments_of(statement)
+                used |= dict.fromkeys(reads, (stage, 0))
+                if hasattr(statement, "out"):
+                    made[statement.out] = (stage, 0)
+            for n, call in enumerate(self.calls.get(stage, []), 1):
+                used |= dict.fromkeys(call.arguments, (stage, n))
+                made[call.out] = (stage, n)
+        return made, used
 
     def block(self) -> None:
         """All stages for the ``count`` elements from ``tile`` on."""
@@ -164,15 +192,20 @@ class Tiles:
             stride = value.dtype.itemsize if value in self.born else 0
             text.add(f"store_int64(strides, {8 * k}, {stride})")
         text.add("store_int64(dims, 0, count)")
+        reports = self.owner.kernel.flags != 0
+        if reports:  # some loops of NumPy clear what was met before
+            text.add("seen |= float_flags()")
         function, context, auxdata = (f"load_int64({call.loop}, {8 * k})" for k in range(3))
         text.open(f"if call_inner_loop({function}, {context}, data, dims, strides, {auxdata}) != 0:")
         text.add(f"return {int(Status.INNER_LOOP)}")
         text.close()
+        if reports and call.quiet:
+            text.add("clear_float_flags()")
 
 
-def tile_size(values: list[Value], limit: int) -> int:
+def tile_size(itemsizes: list[int], limit: int) -> int:
     """A power of two such that all buffers stay in the cache."""
-    wanted = CACHE_BYTES // max(1, sum(v.dtype.itemsize for v in values))
+    wanted = CACHE_BYTES // max(1, sum(itemsizes))
     return max(128, min(limit, 1 << (wanted.bit_length() - 1)))
 
 

@@ -90,3 +90,77 @@ def test_externs_heed_the_callers_error_state() -> None:
         with np.errstate(divide="ignore"):
             assert program([np.array([0.0, 1.0, 2.0])])[0][0] == -np.inf
     assert np.geterr() == before
+
+
+NAN = np.array([np.nan, 1.0, 0.25, -0.0, 0.0, np.inf, -np.inf, -1.5, 5e-324, -5e-324] * 30)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_comparing_nan_reports_nothing(dtype: str) -> None:
+    """``where(x > 0.5, x * 2, x)`` and its like, for every comparison, NaN on either side, both zeros."""
+    x, y = NAN.astype(dtype), NAN[::-1].astype(dtype)
+    recorder = Recorder()
+    a, b = recorder.input(x), recorder.input(y)
+    results = [
+        recorder.call("where", recorder.call(name, first, second), recorder.call("multiply", a, 2.0), a)
+        for name in ("greater", "greater_equal", "less", "less_equal", "equal", "not_equal")
+        for first, second in ((a, 0.5), (a, b))
+    ]
+    results += [recorder.call(name, a, b) for name in ("maximum", "minimum", "fmax", "fmin")]
+    results.append(recorder.call("sign", recorder.call("add", a, 1.0)))
+    graph = recorder.finish(*results)
+    program = compile_graph(graph)
+    assert program.extern_count == 0
+    with np.errstate(all="raise"):
+        program([x, y])  # (no Bail)
+    assert_agrees(program, graph, [x, y])
+
+
+def test_an_invalid_operation_beside_a_comparison_is_reported() -> None:
+    """The comparison hides nothing."""
+    recorder = Recorder()
+    x = recorder.input(np.ones(300))
+    root = recorder.call("sqrt", recorder.call("subtract", x, 1.0))
+    graph = recorder.finish(recorder.call("where", recorder.call("greater", x, 0.5), root, x))
+    program = compile_graph(graph)
+    assert len(program.kernels) == 1
+    program([np.full(300, np.nan)])
+    with pytest.raises(Bail):
+        program([np.where(np.arange(300) == 200, 0.0, np.nan)])
+
+
+def test_loops_of_numpy_hide_no_condition() -> None:
+    """``maximum(1 / x, 0)``: NumPy's loop for maximum clears the flags, the division is reported nevertheless."""
+    recorder = Recorder()
+    x = recorder.input(np.ones(3000))
+    graph = recorder.finish(recorder.call("maximum", recorder.call("true_divide", 1.0, x), 0.0))
+    program = compile_graph(graph)
+    assert len(program.kernels) == 1
+    program([np.full(3000, np.nan)])
+    for place in (0, 1500, 2999):
+        with pytest.raises(Bail):
+            program([np.where(np.arange(3000) == place, 0.0, 1.0)])
+
+
+@pytest.mark.parametrize("exponent", [2, 2.0, 0.5, -1, 3, 0])
+def test_powers_run_as_numpy_runs_them(exponent: float) -> None:
+    """``x ** 2`` is ``square(x)`` in the kernel."""
+    recorder = Recorder()
+    x = recorder.input(np.random.default_rng(0).uniform(0.1, 9, 3000))
+    graph = recorder.finish(recorder.call("add", recorder.call("pow", x, exponent), 1.0))
+    program = compile_graph(graph)
+    assert program.extern_count == 0
+    assert_agrees(program, graph, recorder.inputs)
+
+
+def test_clip_runs_in_the_kernel() -> None:
+    """With numbers, arrays and one bound only."""
+    rng = np.random.default_rng(1)
+    recorder = Recorder()
+    x, low = recorder.input(rng.standard_normal((40, 50))), recorder.input(rng.standard_normal(50))
+    y = recorder.call("multiply", x, 3.0)
+    bounds = [(0.0, 1.0), (low, 1.0), (None, 0.5), (-0.5, None), (0.0, low)]
+    graph = recorder.finish(*(recorder.call("clip", y, *b) for b in bounds))
+    program = compile_graph(graph)
+    assert program.extern_count == 0
+    assert_agrees(program, graph, [NAN[: 40 * 5].repeat(10).reshape(40, 50), recorder.inputs[1]])
