@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -113,6 +115,32 @@ def _check_freedom(call: Arguments, x: ArrayMeta, axis: Any) -> None:
 FAST = frozenset({"sum", "prod", "max", "min", "any", "all", "mean", "std", "var", "argmax", "argmin", "ptp", "nansum"})
 
 
+def _quiet_about_nothing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` that raises at once for no elements where its caller wants errors raised.
+
+    It would warn in words of its own before NumPy raises; the plain run, which comes after such an error, warns again.
+    """
+
+    @functools.wraps(function)
+    def fold_of_something(*args: Any, **kwargs: Any) -> Any:
+        if args and np.size(args[0]) == 0 and np.geterr()["invalid"] == "raise":
+            raise FloatingPointError(f"{function.__name__} of an empty array")
+        return function(*args, **kwargs)
+
+    return fold_of_something
+
+
+def _call_of(name: str) -> Callable[..., Any]:
+    function: Callable[..., Any] = getattr(np, name)
+    return _quiet_about_nothing(function) if name in WARN_OF_NOTHING else function
+
+
+def _functions_of(name: str, others: tuple[str, ...]) -> list[Any]:
+    """NumPy's functions that mean the row, besides its ``call``."""
+    own = (name,) if name in WARN_OF_NOTHING else ()
+    return [getattr(np, each) for each in (*own, *others)]
+
+
 def _meta_of(name: str) -> MetaRule:
     rule = fold if name in FAST else probe
     return _of_something(rule) if name in WARN_OF_NOTHING else rule
@@ -121,9 +149,9 @@ def _meta_of(name: str) -> MetaRule:
 for _name, _functions, _methods, _lower, _warns, _samples in FOLDS:
     op(
         _name,
-        getattr(np, _name),
+        _call_of(_name),
         meta=_meta_of(_name),
-        forms=(*(Form(getattr(np, f)) for f in _functions), *(Form(m) for m in _methods)),
+        forms=tuple(map(Form, (*_functions_of(_name, _functions), *_methods))),
         lower=_lower,
         warns=_warns,
         raises=_may_be_empty if _name in REFUSE_EMPTY else _name in DATA_ERRORS,

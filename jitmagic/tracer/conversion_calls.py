@@ -9,6 +9,7 @@ import numpy as np
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.call_rows import Handler, row_of
 from jitmagic.tracer.evaluator import Evaluator
+from jitmagic.tracer.guards.kinds import expression_guard
 from jitmagic.tracer.operators import binary
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.texts import format_text, repr_text, str_text
@@ -31,12 +32,26 @@ def _len(tx: Evaluator, value: VariableTracker) -> VariableTracker:
 
 def _isinstance(tx: Evaluator, value: VariableTracker, classes: VariableTracker) -> VariableTracker:
     kinds = _classes(tx, classes)
-    return Constant(issubclass(value.python_type(), kinds))
+    return Constant(_is_subclass(tx, value.python_type(), kinds))
 
 
 def _issubclass(tx: Evaluator, value: VariableTracker, classes: VariableTracker) -> VariableTracker:
     known = _classes(tx, value)
-    return Constant(issubclass(known[0], _classes(tx, classes)))
+    return Constant(_is_subclass(tx, known[0], _classes(tx, classes)))
+
+
+def _is_subclass(tx: Evaluator, cls: type, kinds: tuple[type, ...]) -> bool:
+    """``issubclass``; an ABC may answer otherwise at the next call, when a class was registered or got a method."""
+    answer = issubclass(cls, kinds)
+    if cls.__module__ != "builtins" and any(type(k).__instancecheck__ is not type.__instancecheck__ for k in kinds):
+        held = tx.output.constant_source(cls, cls.__name__)
+        about = f"issubclass({cls.__name__}, {', '.join(k.__name__ for k in kinds)})"
+        test = f"issubclass({{v}}, {{k}}) is {answer}"
+        now = "issubclass({v}, {k})"
+        tx.output.guards.add(
+            expression_guard("CLASS_ATTRIBUTE", held, test, str(answer), now, constant=kinds, about=about)
+        )
+    return answer
 
 
 def _classes(tx: Evaluator, value: VariableTracker) -> tuple[type, ...]:
@@ -68,7 +83,7 @@ def _float(tx: Evaluator, value: VariableTracker | None = None) -> VariableTrack
     if value is None:
         return Constant(0.0)
     if isinstance(value, ArrayTracker):
-        if value.meta.dtype.kind != "f":
+        if value.meta.dtype.kind != "f" or value.meta.ndim:  # with axes: deprecated, then an error, from NumPy 2.5 on
             raise Unsupported("data-number", f"float({value.describe()})")
         return value.method(tx, "item", [], {})
     if isinstance(value, RunTimeNumber) and value.kind is float:

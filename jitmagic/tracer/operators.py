@@ -192,9 +192,16 @@ def in_place(tx: Evaluator, name: str, left: VariableTracker, right: VariableTra
                 raise Unsupported("operator", f"{left.describe()} {SYMBOLS.get(name, name)}= {right.describe()}")
             return tx.call_form(*found, [left, right], {})
     method = _IN_PLACE.get((type(left), name))
-    if method is not None:
+    if method is not None and not _takes_over(tx, name, right):
         return _in_place_container(tx, method, name, left, right)
     return _ask(tx, left, f"__i{_dunder(name)}__", right) or binary(tx, name, left, right, mark="=")
+
+
+def _takes_over(tx: Evaluator, name: str, right: VariableTracker) -> bool:
+    """Whether the right operand's own operator is asked before the container's: ``a_list += array`` is a sum."""
+    if isinstance(right, ObjectTracker):
+        return right.class_attribute(tx, f"__r{_dunder(name)}__") is not None
+    return isinstance(right, ArrayTracker)
 
 
 def _in_place_container(

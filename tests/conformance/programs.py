@@ -6,6 +6,7 @@ needs. A run is a fresh namespace in which the text was executed, ``f`` was comp
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import io
 import itertools
@@ -81,7 +82,7 @@ class _Seen:
             return tuple(sorted(map(repr, value)))
         if isinstance(value, BaseException):
             return (str(value),)
-        if isinstance(value, Sequence) or type(value).__name__ == "deque":
+        if isinstance(value, list | tuple | collections.deque):
             return tuple(self.describe(v) for v in value)
         return tuple((k, self.describe(v)) for k, v in getattr(value, "__dict__", {}).items())
 
