@@ -15,6 +15,7 @@ import numpy as np
 from jitmagic.backends.base import Bail
 from jitmagic.backends.native import Kernel, compile_kernel, load_kernel
 from jitmagic.backends.native.pool import pool_state
+from jitmagic.config import current
 from jitmagic.errors import InternalError
 from jitmagic.runtime.native.door_text import DOOR_TEXT
 from jitmagic.runtime.native.entry_text import ENTRY_TEXT, Head
@@ -63,20 +64,38 @@ def is_ready() -> bool:
 
 
 @cache
-def compile_apart() -> None:
+def compile_apart() -> subprocess.Popen[bytes] | None:
     """Fill the store from a process of its own: compiling takes seconds, and a thread would stall this process.
 
-    What is compiled after that gets native entries; until then generated Python serves the calls.
+    What is compiled after that gets native entries; until then generated Python serves the calls. With
+    ``background=False`` it is compiled here and now. Gives the process, if one was started.
     """
     if is_ready() or not is_known():
-        return
-    command = [sys.executable, "-c", f"from {__name__} import prepare; prepare()"]
+        return None
+    if not current().background:
+        prepare()
+        return None
+    command = [sys.executable, "-c", _CHILD, str(current().cache_dir), *sys.path]
     none = subprocess.DEVNULL
     try:
         process = subprocess.Popen(command, stdin=none, stdout=none, stderr=none)
     except OSError:  # no process can be started here
-        return
+        return None
     atexit.register(_end, process)
+    return process
+
+
+# The child imports what this process imports, fills the same store, and leaves the processor to others.
+_CHILD = f"""
+import os, pathlib, sys
+sys.path[:] = sys.argv[2:]
+if hasattr(os, "nice"):
+    os.nice(10)
+from jitmagic.config import configure
+from {__name__} import prepare
+configure(cache_dir=pathlib.Path(sys.argv[1]))
+prepare()
+"""
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
