@@ -105,7 +105,8 @@ def _plain(result: VariableTracker) -> VariableTracker:
 
 
 def _is_pure(value: Any) -> bool:
-    if getattr(value, "__self__", None) in (str, bytes, int, float, complex):
+    owner = getattr(value, "__self__", None)
+    if any(owner is cls for cls in (str, bytes, int, float, complex)):
         return True
     return getattr(value, "__module__", None) in _PURE_MODULES and getattr(value, "__name__", "") not in _IMPURE_NAMES
 

@@ -343,7 +343,7 @@ class Evaluator:
         closure = builder.closure_of(self, function)
         namespace = self.namespace if plain.__globals__ is self.globals else builder.namespace(plain.__globals__)
         child = Evaluator(self.output, frame, plain.__globals__, namespace, bound, closure, self)
-        return self._run_child(child)
+        return self._run_child(child, (function, args, kwargs))
 
     def inline_nested(
         self, function: NestedFunction, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
@@ -357,7 +357,7 @@ class Evaluator:
         closure = dict(zip(function.code.co_freevars, function.cells, strict=True))
         owner = function.owner
         child = Evaluator(self.output, frame, owner.globals, owner.namespace, bound, closure, self)
-        return self._run_child(child)
+        return self._run_child(child, (function, args, kwargs))
 
     def _check_inlinable(self, name: str) -> None:
         place = self.place(self.node)
@@ -366,9 +366,11 @@ class Evaluator:
         if self.depth >= current().inline_depth_limit:
             raise Unsupported("depth", str(current().inline_depth_limit))
 
-    def _run_child(self, child: Evaluator) -> VariableTracker:
+    def _run_child(
+        self, child: Evaluator, call: tuple[VariableTracker, Sequence[VariableTracker], Any]
+    ) -> VariableTracker:
         if child.frame.is_plain_generator:
-            made: VariableTracker = self.language.generator(child, child.frame.code.co_qualname)
+            made: VariableTracker = self.language.generator(child, child.frame.code.co_qualname, call)
             self.output.generators.append(made)
             return made
         if child.frame.is_generator:

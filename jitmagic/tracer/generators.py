@@ -83,10 +83,16 @@ class GeneratorTracker(IteratorTracker):
     next ``yield`` gives back.
     """
 
-    def __init__(self, frame: Evaluator, name: str) -> None:
+    def __init__(
+        self,
+        frame: Evaluator,
+        name: str,
+        call: tuple[VariableTracker, Sequence[VariableTracker], dict[str, VariableTracker]],
+    ) -> None:
         self.frame = frame
         self.maker = frame.parent
         self.name = name
+        self.made_by = call
         self.received: VariableTracker | Raised = Constant(None)
         self.result: VariableTracker = Constant(None)
         self.open_blocks = 0
@@ -179,7 +185,12 @@ class GeneratorTracker(IteratorTracker):
         return Raised(stop.stand_in(), stop)
 
     def reconstruct(self, emit: Emitter) -> str:
-        raise Unsupported("generator", f"{self.describe()} that leaves the function")
+        """A generator that has not begun is made again: nothing of its function has run yet."""
+        if self.is_started or self.is_finished:
+            raise Unsupported("generator", f"{self.describe()} that leaves the function")
+        function, args, kwargs = self.made_by
+        parts = [*(emit.value(a) for a in args), *(f"{k}={emit.value(v)}" for k, v in kwargs.items())]
+        return f"{emit.value(function)}({', '.join(parts)})"
 
 
 class GeneratorMethod(VariableTracker):

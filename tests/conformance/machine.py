@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
+
+import numpy as np
 
 from jitmagic.graph.interpreter import interpret
 from jitmagic.tracer.capture import Break, Capture, FrameState, Options, Resume, Tail
@@ -62,7 +65,9 @@ class Machine:
         entry = self._entry(key, function, bound.arguments)
         if entry.capture.plain_reason:
             return function(*args, **kwargs)
-        result = entry.run(**bound.arguments)
+        result = _run(entry, bound.arguments)
+        if result is BAILED:
+            return function(*args, **kwargs)
         if entry.capture.continues and isinstance(result, Tail):
             return self._resume(result.resume, result)
         return result
@@ -91,7 +96,7 @@ def build(function: FunctionType, made: Capture, names: list[str]) -> Entry:
     space = _space(function, made)
     parameters = ", ".join(f"arg_{n}" for n in names)
     exec(made.program.replace("def program():", f"def program({parameters}):", 1), space)
-    space["graph"] = lambda inputs: interpret(made.graph, inputs)
+    space["graph"] = lambda inputs: _interpreted(made, inputs)
     program = space["program"]
     tests = [compile(_test_of(g, space, i), f"<guard {g.kind} {g.text}>", "eval") for i, g in enumerate(made.guards)]
 
@@ -100,6 +105,37 @@ def build(function: FunctionType, made: Capture, names: list[str]) -> Entry:
         return all(_holds(test, space, local) for test in tests)
 
     return Entry(made, fits, lambda **a: program(**{f"arg_{n}": v for n, v in a.items()}))
+
+
+BAILED: Any = object()
+
+
+def _run(entry: Entry, arguments: dict[str, Any]) -> Any:
+    """What the program gives, or BAILED; warnings of a run that was given up are not shown."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = entry.run(**arguments)
+        except Bail:
+            return BAILED
+    for each in caught:
+        warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+    return result
+
+
+class Bail(Exception):
+    """The graph cannot be run for this call; nothing was changed."""
+
+
+def _interpreted(made: Capture, inputs: list[Any]) -> list[Any]:
+    """An error is raised by the plain run, at its line; what the graph has written until then is taken back."""
+    arrays = [(a, a.copy()) for a in inputs if isinstance(a, np.ndarray) and a.flags.writeable]
+    try:
+        return interpret(made.graph, inputs)
+    except Exception as error:
+        for array, before in arrays:
+            array[...] = before
+        raise Bail from error
 
 
 def _space(function: FunctionType, made: Capture) -> dict[str, Any]:

@@ -122,8 +122,5 @@ class _Log(logging.Handler):
 
 
 def _visible(space: dict[str, Any]) -> dict[str, Any]:
-    """What the program can see; the version of the warnings filters counts up with every change of them."""
-    shown = {k: v for k, v in space.items() if k not in ("__builtins__", "A", "np")}
-    if "__warningregistry__" in shown:
-        shown["__warningregistry__"] = {k: v for k, v in shown["__warningregistry__"].items() if k != "version"}
-    return shown
+    """What the program can see. Where a warning is noted as shown is up to the runtime, not to a capture."""
+    return {k: v for k, v in space.items() if k not in ("__builtins__", "A", "np", "__warningregistry__")}

@@ -83,6 +83,8 @@ def _capture(tx: Evaluator, node: Loop) -> None:
         for p, _ in outside.arrays.values()
     )
     _check_sharing(arrays, [t for _, t in outside.arrays.values()])
+    if not results and not builder.written:
+        raise refuse("a loop that gives no number and writes no array")
     scalars = [ir.ScalarParameter(v.name, v.type) for v, _ in outside.scalars.values()]
     scalars += [ir.ScalarParameter(variable(name, k.place).name, k.place) for name, k in start.items()]
     given = tuple(results.values())

@@ -251,6 +251,32 @@ def f(x, y):
         plain="ValueError",
     ),
     Program(
+        "errors and warnings of results that nobody reads",
+        """
+def f(x):
+    np.log(x)
+    try:
+        np.linalg.inv(x)
+    except np.linalg.LinAlgError as error:
+        return x - 1, str(error)
+    return x + 1
+""",
+        ["-np.ones((2, 2))", "np.eye(2)"],
+    ),
+    Program(
+        "error of the data after effects",
+        """
+seen = []
+def f(x):
+    seen.append(1)
+    x[0, 0] = 0.0
+    y = np.linalg.inv(x)
+    print(3)
+    return y
+""",
+        ["np.eye(2)", "np.eye(2) + 1"],
+    ),
+    Program(
         "order of effects on different things",
         """
 log = []
