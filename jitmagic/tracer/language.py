@@ -25,7 +25,7 @@ class Language:
     * ``statements`` and ``expressions`` map syntax classes to handlers;
     * ``call_builtin(tx, tracker, args, kwargs)`` answers calls of Python's own functions, ``builtins`` those with rows;
     * ``compare(tx, name, left, right)`` is one of the six comparisons, ``binary`` any other operator;
-    * ``generator(frame, name)`` makes the tracker of a generator, ``run_generator(tracker)`` runs its body;
+    * ``generator(frame, name, call)`` makes the tracker of a generator, ``run_generator(tracker)`` runs its body;
     * ``repr_text(tx, value)`` is what ``repr`` gives.
     """
 

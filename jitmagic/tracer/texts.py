@@ -97,7 +97,7 @@ def _tuple(tx: Evaluator, value: TupleTracker) -> str:
 def _named_tuple(tx: Evaluator, value: NamedTupleTracker) -> str:
     if "__repr__" not in value.cls.__dict__ or "__str__" in value.cls.__dict__:
         raise Unsupported("call", f"the text of a {value.cls.__name__}")
-    fields: Any = value.cls._fields  # type: ignore[attr-defined]
+    fields: Any = value.cls._fields  # type: ignore[attr-defined] # a named tuple has them
     inner = ", ".join(f"{n}={repr_text(tx, v)}" for n, v in zip(fields, value.items, strict=True))
     return f"{value.cls.__name__}({inner})"
 

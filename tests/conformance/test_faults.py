@@ -103,7 +103,7 @@ def f(x):
         yield x
         return 'done'
     return g(y)
-""", "f(x)", "list(f(x))", "[*f(x)]", "(lambda g: (next(g), str(type(g))))(f(x))", graphs=0),
+""", "f(x)", "list(f(x))", "[*f(x)]", "(lambda g: (next(g), str(type(g))))(f(x))"),
     fault("08 key order", """
 f = lambda d: [v * 2 for v in d.values()]
 """, "f({'a': np.ones(2), 'b': np.zeros(2)})", "f({'b': np.ones(2), 'a': np.zeros(2)})"),
