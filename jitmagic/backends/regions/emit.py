@@ -332,17 +332,13 @@ def _checked_int(e: _Emitter, node: ir.Binary, left: str, right: str, text: str)
     if node.operator not in ("add", "sub", "mul") or (node.type == "pyint" and e.ranges.bits(node) <= WORD_BITS):
         return text
     left, right = e.hold(left), e.hold(right)
-    if node.operator == "mul" and node.type not in _LIMITS:
-        e.leave(f"abs(np.float64({left}) * np.float64({right})) >= {float(2**WORD_BITS)!r}", Status.OVERFLOW)
-        return f"({left} * {right})"
     if node.type in _LIMITS:
         return _fitting(e, text, node.type)
     if node.type == "int64":
-        total = e.hold(f"({left} {_SYMBOLS[node.operator]} {right})")
-        other = right if node.operator == "add" else f"(~{right})"
-        e.leave(f"(({left} ^ {total}) & ({other} ^ {total})) < 0", Status.OVERFLOW)
-        return total
-    total = e.hold(f"({left} {_SYMBOLS[node.operator]} {right})")
+        return e.hold(f"{node.operator}_or_leave({left}, {right})")
+    if node.operator == "mul":
+        text = f"mul_or_leave({left}, {right})"
+    total = e.hold(text)
     e.leave(f"{total} > {2**WORD_BITS} or {total} < {-(2**WORD_BITS)}", Status.OVERFLOW)
     return total
 
@@ -496,8 +492,8 @@ def _compare(e: _Emitter, node: ir.Compare) -> str:
 
 
 def _logic(e: _Emitter, node: ir.Logic) -> str:
-    if node.operator == "choose":
-        return _choose(e, node)
+    if node.operator not in ("and", "or"):
+        return _choose(e, node) if node.operator == "choose" else _extreme(e, node)
     result = e.name()
     before = e.indent
     e.line(f"{result} = {e.value(node.operands[0])}")
@@ -509,8 +505,19 @@ def _logic(e: _Emitter, node: ir.Logic) -> str:
     return result
 
 
+def _extreme(e: _Emitter, node: ir.Logic) -> str:
+    """The first of the operands that no later one beats."""
+    best = e.hold(e.value(node.operands[0]))
+    for operand in node.operands[1:]:
+        value = e.hold(e.value(operand))
+        best = e.hold(f"select({value} {'>' if node.operator == 'max' else '<'} {best}, {value}, {best})")
+    return best
+
+
 def _choose(e: _Emitter, node: ir.Logic) -> str:
     test, body, orelse = node.operands
+    if isinstance(body, ir.Const | ir.Var) and isinstance(orelse, ir.Const | ir.Var):
+        return f"select({e.value(test)}, {e.value(body)}, {e.value(orelse)})"
     result = e.name()
     e.line(f"if {e.value(test)}:")
     e.indent += 1

@@ -19,13 +19,12 @@ from typing import Any
 
 from llvmlite import ir
 
-from jitmagic.backends.regions.words import CALLS, I1, I64, Words
+from jitmagic.backends.regions.words import CALLS, I1, I64, UNLIKELY, Words
 from jitmagic.errors import InternalError
 
 __all__ = ["ENTRY", "translate"]
 
 ENTRY = "jitmagic_kernel"
-_UNLIKELY = [1, 100_000]
 
 
 def translate(source: str) -> str:
@@ -117,7 +116,7 @@ def _if(t: _Translation, node: ast.If) -> None:
     orelse = function.append_basic_block("else") if node.orelse else after
     branch = t.builder.cbranch(t.truth(node.test), body, orelse)
     if isinstance(node.body[0], ast.Return):
-        branch.set_weights(_UNLIKELY)
+        branch.set_weights(UNLIKELY)
     for block, statements in ((body, node.body), (orelse, node.orelse)):
         if statements:
             t.builder.position_at_end(block)

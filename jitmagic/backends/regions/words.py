@@ -10,12 +10,14 @@ from typing import Any
 
 from llvmlite import ir
 
+from jitmagic.backends.native.abi import Status
 from jitmagic.errors import InternalError
 
-__all__ = ["CALLS", "F32", "F64", "I1", "I64", "Words"]
+__all__ = ["CALLS", "F32", "F64", "I1", "I64", "UNLIKELY", "Words"]
 
 I1, I8, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(64)
 F32, F64 = ir.FloatType(), ir.DoubleType()
+UNLIKELY = [1, 100_000]  # weights of a branch that leaves
 _BYTES = I8.as_pointer()
 _REGISTER = "w" if platform.machine().lower() in ("aarch64", "arm64") else "x"  # of a float, in inline assembly
 
@@ -215,14 +217,19 @@ def _is_infinite(w: Words, value: Any) -> Any:
     return w.builder.fcmp_ordered("==", w.intrinsic("fabs", value), value.type(float("inf")))
 
 
-def _overflows(name: str) -> Callable[..., Any]:
-    def overflows(w: Words, left: Any, right: Any) -> Any:
-        """Whether the result does not fit 64 bits."""
-        both = ir.LiteralStructType([I64, I1])
-        function = w.module.declare_intrinsic(f"llvm.{name}.with.overflow", [I64], ir.FunctionType(both, [I64, I64]))
-        return w.builder.extract_value(w.builder.call(function, [left, right]), 1)
+def _or_leave(name: str) -> Callable[..., Any]:
+    def compute(w: Words, left: Any, right: Any) -> Any:
+        """The result, or the end of the kernel if it does not fit 64 bits."""
+        kind = ir.FunctionType(ir.LiteralStructType([I64, I1]), [I64, I64])
+        both = w.builder.call(w.module.declare_intrinsic(f"llvm.{name}.with.overflow", [I64], kind), [left, right])
+        stop, go_on = (w.builder.function.append_basic_block(n) for n in ("overflow", "fits"))
+        w.builder.cbranch(w.builder.extract_value(both, 1), stop, go_on).set_weights(UNLIKELY)
+        w.builder.position_at_end(stop)
+        w.builder.ret(I64(int(Status.OVERFLOW)))
+        w.builder.position_at_end(go_on)
+        return w.builder.extract_value(both, 0)
 
-    return overflows
+    return compute
 
 
 def _keep(w: Words, value: Any) -> Any:
@@ -254,8 +261,8 @@ CALLS: Mapping[str, Callable[..., Any]] = {
     "math.isinf": _is_infinite,
     "abs": _absolute,
     "select": lambda w, test, a, b: w.builder.select(test, a, b),
-    "add_overflows": _overflows("sadd"),
-    "sub_overflows": _overflows("ssub"),
-    "mul_overflows": _overflows("smul"),
+    "add_or_leave": _or_leave("sadd"),
+    "sub_or_leave": _or_leave("ssub"),
+    "mul_or_leave": _or_leave("smul"),
     "keep": _keep,
 }

@@ -290,18 +290,14 @@ def _numpy_abs(e: Expressions, node: ast.Call) -> ir.Expr:
 
 def _extreme(e: Expressions, node: ast.Call) -> ir.Expr:
     """``max(a, b)`` is ``b if b > a else a``: what stays is the first, also for nan and equal values."""
-    operator = "gt" if e.outside.function(node.func) == "builtins.max" else "lt"
-    values = [e.make(a) for a in node.args]
+    values = tuple(e.make(a) for a in node.args)
     if len(values) < 2:
         raise refuse(f"the call {ast.unparse(node)}")
     if len({v.type for v in values}) > 1 or values[0].type in ("pybool", "bool"):
         if ast.unparse(node.func) not in ("max", "min"):
             raise refuse(f"the call {ast.unparse(node)}")
         raise Turn(node)
-    best = values[0]
-    for value in values[1:]:
-        best = ir.Logic("choose", (ir.Compare(operator, value, best), value, best), best.type)
-    return best
+    return ir.Logic("max" if e.outside.function(node.func) == "builtins.max" else "min", values, values[0].type)
 
 
 def _int(e: Expressions, node: ast.Call) -> ir.Expr:
