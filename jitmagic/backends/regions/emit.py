@@ -14,13 +14,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from jitmagic.backends.native.abi import Status
-from jitmagic.backends.regions.ranges import ARGUMENT_BITS, WORD_BITS, Affine, Ranges, statements
+from jitmagic.backends.regions.ranges import ARGUMENT_BITS, WORD_BITS, Affine, Interval, Ranges, accesses, statements
 from jitmagic.backends.regions.unread import unread
 from jitmagic.errors import Unsupported
 from jitmagic.graph import region as ir
 
 __all__ = ["Kernel", "emit"]
 
+SMALL_STEP = 1024  # 2**52 of these still fit between the 62 bits of a Python int here and the 63 of a register
 _LIMITS = {
     "int8": (-(2**7), 2**7 - 1),
     "int16": (-(2**15), 2**15 - 1),
@@ -83,6 +84,16 @@ class _Emitter:
         self.line(f"if {condition}:")
         self.line(f"    return {int(status)}")
 
+    def leave_later(self, word: str) -> None:
+        """Leave the kernel at its end if ``word`` is negative: what runs until then is thrown away.
+
+        Without a branch the loop can be vectorised. Loops that might not end then look at ``bad`` themselves.
+        """
+        self.line(f"bad |= {word}")
+
+    def leave_if_bad(self) -> None:
+        self.leave("bad < 0", Status.OVERFLOW)
+
     # -- the whole
     def emit(self) -> Kernel:
         body: list[str] = []
@@ -93,6 +104,7 @@ class _Emitter:
                 self.statement(each)
             body.append("\n".join(self.lines) or "    " * self.indent + "pass")
         self.lines, self.indent = [], 1
+        self.line("bad = 0")
         self._load_parameters()
         if proofs is not None:
             for text in proofs:
@@ -102,6 +114,7 @@ class _Emitter:
             middle = body[0]
         head = "\n".join(self.lines)
         self.lines = []
+        self.leave_if_bad()
         self._store_results()
         text = f"def region(args, lo, hi):\n{head}\n{middle}\n" + "\n".join(self.lines) + "\n    return 0\n"
         return Kernel(text, tuple(self.constants))
@@ -147,7 +160,7 @@ class _Emitter:
     # -- proofs
     def _proofs(self) -> list[str] | None:
         """Lines that set ``proven``: every affine index is in range in all rounds; None if there is none to prove."""
-        accesses = [(e.array, axis, form) for e, axis, form in self._affine_indices()]
+        accesses = [(e.array, axis, *interval) for e, axis, interval in self._known_indices()]
         if not accesses:
             return None
         lines: list[str] = []
@@ -160,8 +173,8 @@ class _Emitter:
             lines.append(f"{name}_lo = {self._bound(first, 'lo')} + {after[0]}")
             lines.append(f"{name}_hi = {self._bound(last, 'hi')} - {after[1]}")
         tests = [
-            f"{self._bound(form, 'lo')} >= 0 and {self._bound(form, 'hi')} < {array}_n{axis}"
-            for array, axis, form in accesses
+            f"{self._bound(low, 'lo')} >= {least} and {self._bound(high, 'hi')} < {array}_n{axis} + {least}"
+            for array, axis, low, high, least in accesses
         ]
         lines.append("proven = True")
         lines += [f"proven = proven and {test}" for test in dict.fromkeys(tests)]
@@ -178,13 +191,13 @@ class _Emitter:
             parts.append(str(factor) if not name else f"{factor} * {bound}")
         return f"({' + '.join(parts) or '0'})"
 
-    def _affine_indices(self) -> list[tuple[ir.Load | ir.Store, int, Affine]]:
+    def _known_indices(self) -> list[tuple[ir.Load | ir.Store, int, Interval]]:
         found = []
-        for each in _accesses(self.region.body):
+        for each in accesses(self.region.body):
             for axis, index in enumerate(each.index):
-                form = self.ranges.affine(index)
-                if form is not None:
-                    found.append((each, axis, form))
+                interval = self.ranges.interval(index)
+                if interval is not None:
+                    found.append((each, axis, interval))
         return found
 
     # -- statements
@@ -215,7 +228,7 @@ class _Emitter:
         parts = []
         for axis, index in enumerate(node.index):
             text = self.value(index)
-            if self.checked or self.ranges.affine(index) is None:
+            if self.checked or self.ranges.interval(index) is None:
                 text = self._wrapped(text, f"{array.name}_n{axis}")
             stride = f"{array.name}_s{axis}"
             if array.is_contiguous and axis == array.ndim - 1:
@@ -235,23 +248,6 @@ class _Emitter:
 def _ascends(loop: ir.For) -> bool:
     assert isinstance(loop.step, ir.Const)
     return loop.step.value > 0
-
-
-def _accesses(block: tuple[ir.Stmt, ...]) -> list[ir.Load | ir.Store]:
-    found: list[ir.Load | ir.Store] = []
-
-    def look(value: object) -> None:
-        if isinstance(value, ir.Load | ir.Store):
-            found.append(value)
-        if isinstance(value, tuple):
-            for each in value:
-                look(each)
-        elif hasattr(value, "__dataclass_fields__"):
-            for name in value.__dataclass_fields__:
-                look(getattr(value, name))
-
-    look(block)
-    return found
 
 
 # -- expressions
@@ -305,7 +301,7 @@ def _fitting(e: _Emitter, text: str, kind: str) -> str:
     """Leave the kernel if an int does not fit a small NumPy type."""
     low, high = _LIMITS[kind]
     text = e.hold(text)
-    e.leave(f"{text} < {low} or {text} > {high}", Status.OVERFLOW)
+    e.leave_later(f"(({text} - {low}) | ({high} - {text}))")
     return text
 
 
@@ -329,18 +325,27 @@ def _checked_int(e: _Emitter, node: ir.Binary, left: str, right: str, text: str)
         right = e.hold(right)
         e.leave(f"{right} == 0", Status.ZERO_DIVISION)
         return f"(np.float64({left}) / np.float64({right}))"
-    if node.operator not in ("add", "sub", "mul") or (node.type == "pyint" and e.ranges.bits(node) <= WORD_BITS):
+    if node.operator not in ("add", "sub", "mul") or (node.type == "pyint" and _stays_small(e, node)):
         return text
     left, right = e.hold(left), e.hold(right)
     if node.type in _LIMITS:
         return _fitting(e, text, node.type)
-    if node.type == "int64":
-        return e.hold(f"{node.operator}_or_leave({left}, {right})")
     if node.operator == "mul":
         text = f"mul_or_leave({left}, {right})"
     total = e.hold(text)
-    e.leave(f"{total} > {2**WORD_BITS} or {total} < {-(2**WORD_BITS)}", Status.OVERFLOW)
+    if node.type == "pyint":
+        e.leave_later(f"{total} + {2**WORD_BITS}")
+    elif node.operator != "mul":
+        other = right if node.operator == "add" else f"(~{right})"
+        e.leave_later(f"(({left} ^ {total}) & ({other} ^ {total}))")
     return total
+
+
+def _stays_small(e: _Emitter, node: ir.Binary) -> bool:
+    """Whether a Python int needs no check: it has few bits, or would have to be counted up for weeks."""
+    step = node.right if isinstance(node.right, ir.Const) else node.left
+    is_step = node.operator != "mul" and isinstance(step, ir.Const) and abs(step.value) <= SMALL_STEP
+    return is_step or e.ranges.bits(node) <= WORD_BITS
 
 
 def _int_division(e: _Emitter, node: ir.Binary) -> str:
@@ -356,7 +361,8 @@ def _int_division(e: _Emitter, node: ir.Binary) -> str:
 def _floor_division(e: _Emitter, node: ir.Binary) -> str:
     left, right = e.hold(e.value(node.left)), e.hold(e.value(node.right))
     if node.type not in _FLOATS:
-        e.leave(f"{right} == 0 or {right} == -1", Status.ZERO_DIVISION)
+        if not (isinstance(node.right, ir.Const) and node.right.value > 0):
+            e.leave(f"{right} == 0 or {right} == -1", Status.ZERO_DIVISION)
         return f"({left} // {right})"
     e.leave(f"{right} == 0.0", Status.ZERO_DIVISION)
     rest, quotient = e.name(), e.name()
@@ -378,8 +384,7 @@ def _floor_division(e: _Emitter, node: ir.Binary) -> str:
 def _remainder(e: _Emitter, node: ir.Binary) -> str:
     left, right = e.hold(e.value(node.left)), e.hold(e.value(node.right))
     if node.type not in _FLOATS:
-        e.leave(f"{right} == 0 or {right} == -1", Status.ZERO_DIVISION)
-        return f"({left} % {right})"
+        return _int_remainder(e, node, left, right)
     e.leave(f"{right} == 0.0", Status.ZERO_DIVISION)
     rest = e.name()
     e.line(f"{rest} = math.fmod({left}, {right})")
@@ -388,6 +393,20 @@ def _remainder(e: _Emitter, node: ir.Binary) -> str:
     e.line(f"        {rest} += {right}")
     e.line("else:")
     e.line(f"    {rest} = math.copysign(0.0, {right})")
+    return rest
+
+
+def _int_remainder(e: _Emitter, node: ir.Binary, left: str, right: str) -> str:
+    """A division costs as much as a dozen additions: numbers that are their own remainder do without."""
+    if isinstance(node.right, ir.Const) and node.right.value > 0:
+        return f"({left} % {right})"
+    if e.checked or not e.ranges.is_surely_positive(node.right):
+        e.leave(f"{right} == 0 or {right} == -1", Status.ZERO_DIVISION)
+    rest = e.name()
+    e.line(f"if {left} >= 0 and {left} < {right}:")
+    e.line(f"    {rest} = {left}")
+    e.line("else:")
+    e.line(f"    {rest} = {left} % {right}")
     return rest
 
 
@@ -588,6 +607,8 @@ def _for(e: _Emitter, node: ir.For) -> None:
     if node.orelse:
         raise Unsupported("region", "else after a loop")
     start, stop, step = e.value(node.start), e.value(node.stop), e.hold(e.value(node.step))
+    if node.variable.name not in e.ranges.counters:
+        e.leave_if_bad()
     if not isinstance(node.step, ir.Const) or not node.step.value:
         e.leave(f"{step} == 0", Status.VALUE_ERROR)
     e.line(f"for {node.variable.name} in range({start}, {stop}, {step}):")
@@ -599,6 +620,7 @@ def _while(e: _Emitter, node: ir.While) -> None:
         raise Unsupported("region", "else after a loop")
     e.line("while True:")
     e.indent += 1
+    e.leave_if_bad()
     e.line(f"if not {e.value(node.test)}:")
     e.line("    break")
     e.indent -= 1

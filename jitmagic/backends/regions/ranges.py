@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from jitmagic.graph import region as ir
 
-__all__ = ["ARGUMENT_BITS", "WORD_BITS", "Affine", "Ranges", "statements"]
+__all__ = ["ARGUMENT_BITS", "WORD_BITS", "Affine", "Interval", "Ranges", "accesses", "statements"]
 
 ARGUMENT_BITS = 31  # ints from outside are checked once to be below this many bits
 SIZE_BITS = 40  # no array has an axis longer than that
@@ -20,6 +20,7 @@ WORD_BITS = 62  # Python ints in variables stay below; two of them can be added 
 _NUMPY_BITS = {"int8": 7, "int16": 15, "int32": 31, "int64": 63, "uint8": 8, "uint16": 16, "uint32": 32}
 
 Affine = dict[str, int]  # name of a counter, parameter or size -> factor; "" is the constant
+Interval = tuple[Affine, Affine, int]  # (low, high, least): the index is in range if low >= least, high < size + least
 
 
 def statements(block: tuple[ir.Stmt, ...]) -> Iterator[ir.Stmt]:
@@ -30,6 +31,24 @@ def statements(block: tuple[ir.Stmt, ...]) -> Iterator[ir.Stmt]:
             yield from statements(getattr(each, name, ()))
 
 
+def accesses(block: tuple[ir.Stmt, ...]) -> list[ir.Load | ir.Store]:
+    """Every load and store, wherever it stands."""
+    found: list[ir.Load | ir.Store] = []
+
+    def look(value: object) -> None:
+        if isinstance(value, ir.Load | ir.Store):
+            found.append(value)
+        if isinstance(value, tuple):
+            for each in value:
+                look(each)
+        elif hasattr(value, "__dataclass_fields__"):
+            for name in value.__dataclass_fields__:
+                look(getattr(value, name))
+
+    look(block)
+    return found
+
+
 @dataclass(slots=True)
 class Ranges:
     """``counters`` are those of ``for`` loops with affine bounds, outermost first; ``fixed`` the other known names."""
@@ -38,11 +57,18 @@ class Ranges:
     counters: dict[str, ir.For] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     fixed: set[str] = field(default_factory=set)
+    divisors: list[ir.Expr] = field(default_factory=list)  # of indices ``x % n``
 
     def __post_init__(self) -> None:
         self.fixed = {p.name for p in self.region.scalars if p.type == "pyint"}
         assigned = Counter(s.variable.name for s in statements(self.region.body) if isinstance(s, ir.Assign))
         self.fixed -= set(assigned)
+        self.divisors = [
+            index.right
+            for access in accesses(self.region.body)
+            for index in access.index
+            if isinstance(index, ir.Binary) and index.operator == "mod" and index.type == "pyint"
+        ]
         for each in statements(self.region.body):
             if isinstance(each, ir.For) and self._is_known(each):
                 self.counters[each.variable.name] = each
@@ -69,6 +95,22 @@ class Ranges:
             inner = self.affine(expr.operand)
             return None if inner is None else {k: -v for k, v in inner.items()}
         return None
+
+    def interval(self, expr: ir.Expr) -> Interval | None:
+        """What must hold at entry for an index to be in range in all rounds; ``x % n`` is, if ``0 < n <= size``."""
+        form = self.affine(expr)
+        if form is not None:
+            return form, form, 0
+        if isinstance(expr, ir.Binary) and expr.operator == "mod" and expr.type == "pyint":
+            divisor = self.affine(expr.right)
+            if divisor is not None:
+                return divisor, divisor, 1
+        return None
+
+    def is_surely_positive(self, divisor: ir.Expr) -> bool:
+        """Whether the proofs at entry include that a divisor is positive: every index with it is checked there."""
+        form = self.affine(divisor)
+        return form is not None and any(self.affine(d) == form for d in self.divisors)
 
     def _combined(self, expr: ir.Binary) -> Affine | None:
         left, right = self.affine(expr.left), self.affine(expr.right)
