@@ -17,30 +17,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitmagic.config import current
 from jitmagic.errors import InternalError
-from jitmagic.graph.meta import ArrayMeta, PyMeta
 from jitmagic.nn.module import Module
-from jitmagic.tracer import marks
 from jitmagic.tracer.effects import GlobalEffect
 from jitmagic.tracer.guards import (
     AttributeSource,
     CellSource,
     ClosureSource,
-    ConstantSource,
     DictSource,
     EntrySource,
     GlobalSource,
     ItemSource,
-    LocalSource,
-    MemberSource,
     Source,
 )
 from jitmagic.tracer.guards import kinds as guard
 from jitmagic.tracer.guards.contents import maxlen_guard
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.orders import key_order_guard, member_order_guard
-from jitmagic.tracer.variables.array import ArrayTracker
+from jitmagic.tracer.inputs import Inputs, is_held
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker, ModuleTracker, NumpyFunction
 from jitmagic.tracer.variables.constant import LITERALS, Constant
@@ -49,7 +43,6 @@ from jitmagic.tracer.variables.functions import BoundMethod, Cell, FunctionTrack
 from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.modules import wrap_module
-from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
 from jitmagic.tracer.variables.objects import MISSING, EnumMember, ObjectTracker, OpaqueTracker
 from jitmagic.tracer.variables.partials import PartialTracker
 from jitmagic.tracer.variables.sequences import (
@@ -67,9 +60,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Builder", "plain_function"]
 
-KERNEL_KINDS = "biufc"  # dtype kinds whose arrays can be inputs of a graph
 HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class whose entries can be changed
-INT64 = (-(2**63), 2**63 - 1)
 
 
 def plain_function(value: Any) -> FunctionType | None:
@@ -83,17 +74,16 @@ def plain_function(value: Any) -> FunctionType | None:
     return plain if type(plain) is FunctionType else None
 
 
-class Builder:
+class Builder(Inputs):
     """Wraps values for one trace."""
 
     def __init__(self, output: OutputGraph) -> None:
-        self.output = output
+        super().__init__(output)
         self.by_source: dict[Source, tuple[Any, VariableTracker]] = {}  # one tracker per source (B03)
         self.closures: dict[int, Cell] = {}
         self.function_writes: dict[tuple[FunctionType, str], VariableTracker] = {}
         self.class_writes: dict[tuple[type, str], VariableTracker] = {}
         self.stand_ins: dict[int, tuple[Any, VariableTracker]] = {}
-        self.drawn: frozenset[str] = frozenset()  # arguments that are new random numbers at every call (B31)
         self.pending_globals: dict[tuple[str, str], VariableTracker | None] = {}
 
     # -- entry points
@@ -224,145 +214,12 @@ class Builder:
         return tracker
 
     # -- families
-    def literal(self, value: Any, source: Source) -> VariableTracker:
-        if not _is_held(source):
-            self.output.guards.add(guard.constant_guard(source, value))
-            if source.category != "local":
-                self.output.freeze(f"{source.text} = {value!r}")
-        return Constant(value, source)
-
-    def integer(self, value: int, source: Source) -> VariableTracker:
-        """Constants at first; a name whose value changes becomes a symbol (B24 to B26)."""
-        if not self._becomes_dynamic(value, source) or value in (0, 1) or not INT64[0] <= value <= INT64[1]:
-            return self.literal(value, source)
-        known = self.output.symbol_inputs.get(source)
-        if known is None:
-            node = self.output.add_input(source, PyMeta(int), value)
-            known = self.output.size_symbol(node, source, None, value)
-            self.output.symbol_inputs[source] = known
-            self.output.guards.add(guard.integer_guard(source))
-        return SymbolicInt(known, source)
-
-    def floating(self, value: float, source: Source) -> VariableTracker:
-        """Constants at first; from the second value on a run-time input (B22, B23)."""
-        if not self._becomes_dynamic(value, source):
-            return self.literal(value, source)
-        node = self.output.number_inputs.get(source)
-        if node is None:
-            node = self.output.add_input(source, PyMeta(float), value)
-            self.output.number_inputs[source] = node
-            self.output.guards.add(guard.type_guard(source, float))
-        return RunTimeNumber(node, float, source)
-
-    def _becomes_dynamic(self, value: int | float, source: Source) -> bool:
-        settings, options = current(), self.output.options
-        if _is_held(source) or options.dynamic is False:
-            return False
-        if isinstance(source, LocalSource) and source.name in self.drawn:
-            return True
-        if type(value) is int and settings.specialize_int:
-            return False
-        if source.category == "local" and options.dynamic and type(value) is int:
-            return True
-        if type(value) is float and not settings.automatic_dynamic_floats:
-            return False
-        seen = self.output.state.numbers.get(source.text, [])
-        known = any(v == value or v != v for v in seen)
-        special = type(value) is int and value in (0, 1)
-        self.output.seen_numbers[source.text] = seen if known or special else [*seen, value]
-        different = len(self.output.seen_numbers[source.text])
-        return different >= (2 if source.category == "local" else 4)
-
-    def scalar(self, value: np.generic, source: Source) -> VariableTracker:
-        """NumPy numbers are run-time inputs; ``np.bool_`` drives branches and is a constant (B12 to B14)."""
-        if type(value) is np.bool_:
-            self.output.guards.add(guard.constant_guard(source, value))
-            return Constant(value, source)
-        if value.dtype.kind not in KERNEL_KINDS:
-            self.output.guards.add(guard.type_guard(source, type(value)))
-            return OpaqueTracker(value, source, "dtype", str(value.dtype))
-        known = self.output.known_number(source)
-        if known is not None:
-            return known
-        meta = ArrayMeta.of(value)
-        self.output.guards.add(guard.scalar_guard(source, value))
-        tracker = ArrayTracker(self.output.add_input(source, meta, value), meta, source)
-        self.output.scalar_inputs[source] = tracker
-        return tracker
-
-    def array(self, value: np.ndarray[Any, Any], source: Source) -> VariableTracker:
-        if isinstance(source, MemberSource) and source.is_held and self.output.ties_to(value, source):
-            self.output.guards.add(guard.identity_guard(source, value))
-            source = self.output.held_array(value, source)
-        known = self.output.known(value, source)
-        if known is not None:
-            return known
-        if value.dtype.kind not in KERNEL_KINDS:
-            self.output.guards.add(guard.type_guard(source, np.ndarray))
-            self.output.guards.add(guard.dtype_guard(source, value.dtype))
-            return OpaqueTracker(value, source, "dtype", str(value.dtype))
-        return self._array_input(value, source)
-
-    def _array_input(self, value: np.ndarray[Any, Any], source: Source) -> ArrayTracker:
-        free = self._free_axes(value, source)
-        meta = ArrayMeta.of(value)
-        node = self.output.add_input(source, meta, value)
-        shape: list[Any] = list(value.shape)
-        for axis, is_free in enumerate(free):
-            if is_free:
-                shape[axis] = self.output.size_symbol(node, source, axis, value.shape[axis])
-                if axis in marks.strict_axes(value):
-                    self.output.strict_axes[repr(shape[axis])] = f"axis {axis} of {source.text}"
-                elif not current().assume_static_by_default:
-                    shape[axis] = self.output.shared_size(shape[axis])
-        meta = meta.with_shape(tuple(shape))
-        node.meta = meta
-        sizes = tuple(None if f else n for f, n in zip(free, value.shape, strict=True))
-        for each in guard.array_guard(source, value, sizes):
-            self.output.guards.add(each)
-        tracker = ArrayTracker(node, meta, source)
-        self.output.track(value, tracker)
-        return tracker
-
-    def _free_axes(self, value: np.ndarray[Any, Any], source: Source) -> list[bool]:
-        """Which sizes become symbols (B73 to B80); 0 and 1 never do."""
-        marked, fixed = marks.dynamic_axes(value), marks.static_axes(value)
-        for axis in marks.strict_axes(value):
-            if value.shape[axis] in (0, 1):
-                raise marks.cannot_be_dynamic(source.text, axis, value.shape[axis])
-        changed = self._changed_axes(value.shape, source)
-        dynamic = self.output.options.dynamic
-        everywhere = dynamic or not current().assume_static_by_default
-        automatic = current().automatic_dynamic_shapes and dynamic is not False
-        free: list[bool] = []
-        for axis, n in enumerate(value.shape):
-            wanted = axis in marked or (axis not in fixed and (everywhere or (automatic and changed[axis])))
-            free.append(bool(wanted and n not in (0, 1)))
-        return free
-
-    def _changed_axes(self, shape: tuple[int, ...], source: Source) -> list[bool]:
-        before = self.output.state.sizes.get(source.text)
-        if before is None and source.text in self.output.state.numbers:  # it was a number before (B76)
-            before = (None,) * len(shape)
-        if before is None:
-            self.output.seen_sizes[source.text] = shape
-            return [False] * len(shape)
-        if len(before) != len(shape):
-            self.output.seen_sizes[source.text] = (None,) * len(shape)
-            return [True] * len(shape)
-        merged = tuple(
-            old if n in (0, 1) or old == n else (n if old in (0, 1) else None)
-            for old, n in zip(before, shape, strict=True)
-        )
-        self.output.seen_sizes[source.text] = merged
-        return [n is None for n in merged]
-
     def sequence(self, value: list[Any] | tuple[Any, ...], source: Source) -> VariableTracker:
         known = self.output.known(value, source) if type(value) is list else None
         if known is not None:
             return known
         kind = type(value)
-        if kind is list or not _is_held(source):
+        if kind is list or not is_held(source):
             self.output.guards.add(guard.length_guard(source, kind, len(value)))
         items = [self.lazy(v, ItemSource(source, i)) for i, v in enumerate(value)]
         if kind is tuple:
@@ -460,30 +317,30 @@ class Builder:
         return PartialTracker(function, args.items, dict(named.items), source)
 
     def callable(self, value: Any, source: Source) -> VariableTracker:
-        if not _is_held(source):
+        if not is_held(source):
             self.output.guards.add(guard.identity_guard(source, value, "BUILTIN_MATCH"))
         return NumpyFunction(value, source) if _is_numpy(value) else CallableTracker(value, source)
 
     def module(self, value: ModuleType, source: Source) -> VariableTracker:
-        if not _is_held(source):
+        if not is_held(source):
             self.output.guards.add(guard.identity_guard(source, value, "PYMODULE_MATCH"))
         return ModuleTracker(value, source)
 
     def cls(self, value: type, source: Source) -> VariableTracker:
-        if not _is_held(source):
+        if not is_held(source):
             self.output.guards.add(guard.identity_guard(source, value))
         return ClassTracker(value, source)
 
     def identical(self, value: Any, source: Source) -> VariableTracker:
         """Enum members, dtypes and the like: constants by identity."""
-        if not _is_held(source):
+        if not is_held(source):
             self.output.guards.add(guard.identity_guard(source, value))
         if isinstance(value, enum.Enum):
             return EnumMember(type(value), value, source)
         return Constant(value, source)
 
     def dtype(self, value: np.dtype[Any], source: Source) -> VariableTracker:
-        if not _is_held(source):
+        if not is_held(source):
             self.output.guards.add(guard.dtype_value_guard(source, value))
         return Constant(value, source)
 
@@ -507,11 +364,6 @@ class Builder:
     def _opaque(self, value: Any, source: Source, code: str, detail: str) -> VariableTracker:
         self.output.guards.add(guard.type_guard(source, type(value)))
         return OpaqueTracker(value, source, code, detail)
-
-
-def _is_held(source: Source) -> bool:
-    """True for the entry's own reference: which object it is needs no guard, what that object holds does."""
-    return isinstance(source, ConstantSource)
 
 
 _CONTAINERS: tuple[type, ...] = (list, tuple, dict, set, frozenset, collections.deque)
