@@ -91,3 +91,13 @@ def test_b28_an_int_that_is_read_twice_is_one_input() -> None:
     f(names["x"], 3)
     inputs = [node for node in f.jit.frame.entries[0].capture.graph.nodes if node.kind == "input"]
     assert [node.name for node in inputs] == ["x", "n"]
+
+
+def test_b30_a_bool_from_a_size_that_is_handed_to_a_compiled_callee() -> None:
+    text = """
+@jm.compile
+def g(x, big): return x * 2 if big else x + 1
+def f(x): return g(x, x.shape[0] > 3) + 1
+"""
+    found = same_everywhere(text, [f"f(np.ones({n}))" for n in (5, 6, 7, 2, 3, 9)])
+    assert found.compiles == [1, 2, 2, 3, 3, 3]

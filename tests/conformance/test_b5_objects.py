@@ -272,3 +272,12 @@ def f(rng): return rng.normal(size=3) * 2
 """
     same_everywhere(text, ["f(rng)", "f(rng)", "f(other)", "f(old)", "rng.random()", "other.random()", "old.rand()"])
     jm.reset()
+
+
+def test_b55_typing_aliases_in_isinstance() -> None:
+    text = """
+import typing
+x = np.ones(2)
+def f(x, v): return x * isinstance(v, typing.Sized), isinstance(v, (list, tuple)), isinstance(v, int | float)
+"""
+    same_everywhere(text, ["f(x, [1])", "f(x, 3)", "f(x, [1])"], [1, 2, 2])

@@ -81,3 +81,9 @@ def f(x):
     return x * 2
 """
     same_everywhere(text, ["f(x)", "x = np.arange(6.0)", "f(x)", "f(np.asfortranarray(np.ones((3, 2))))"])
+
+
+def test_b71_questions_to_the_process_break_and_are_answered_plainly() -> None:
+    text = "import os\nx = np.ones(2)\ndef f(x):\n    y = x * 2\n    return y + os.getpid()"
+    same_everywhere(text, ["f(x)", "f(x)"])
+    assert explained(text, "f(x)").break_count == 1

@@ -449,3 +449,11 @@ def test_the_function_is_a_function_of_its_own() -> None:
     f = compiled("def f(x, n=2):\n    'doc'\n    return x * n")[1]
     assert type(f) is FunctionType
     assert (f.__name__, f.__doc__, f.__defaults__) == ("f", "doc", (2,))
+
+
+def test_g17_a_steady_workload_over_many_entries_only_hits() -> None:
+    _, f = compiled("def f(x, mode): return x * len(mode)", backend="eager")
+    modes = ["a" * n for n in range(1, 9)]
+    for mode in modes * 3:
+        assert f(X, mode).tolist() == (X * len(mode)).tolist()
+    assert (f.jit.compiles, f.jit.entries, f.jit.hits) == (8, 8, 16)
