@@ -17,6 +17,7 @@ from types import CodeType, FunctionType
 from typing import Any, TypeAlias
 
 from jitmagic.errors import Span, Unsupported
+from jitmagic.ops.quiet import Quiet
 
 __all__ = ["Frame", "FunctionNode", "frame_of", "is_piece", "register", "span_of"]
 
@@ -139,7 +140,8 @@ def _alone(tree: ast.Module, code: CodeType, flags: int) -> CodeType | None:
         if first <= code.co_firstlineno <= (statement.end_lineno or first):
             module = ast.Module([statement], [])
             mode = flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-            found: CodeType = compile(module, code.co_filename, "exec", mode, dont_inherit=True)
+            with Quiet():
+                found: CodeType = compile(module, code.co_filename, "exec", mode, dont_inherit=True)
             return found
     return None
 
@@ -148,8 +150,9 @@ def _alone(tree: ast.Module, code: CodeType, flags: int) -> CodeType | None:
 def _parse(filename: str, text: str, flags: int) -> tuple[ast.Module, CodeType] | None:
     mode = flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     try:
-        tree: Any = compile(text, filename, "exec", mode | ast.PyCF_ONLY_AST, dont_inherit=True)
-        return tree, compile(tree, filename, "exec", mode, dont_inherit=True)
+        with Quiet():  # Python has warned of this text when it was run
+            tree: Any = compile(text, filename, "exec", mode | ast.PyCF_ONLY_AST, dont_inherit=True)
+            return tree, compile(tree, filename, "exec", mode, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError):
         return None
 

@@ -16,6 +16,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any, TypeVar
 
 from jitmagic.errors import Unsupported
+from jitmagic.ops.quiet import Quiet
 from jitmagic.tracer.capture import Resume, Tail
 from jitmagic.tracer.frame import Frame, register
 from jitmagic.tracer.names import deleted_in, names_in
@@ -166,7 +167,8 @@ def compile_piece(
         ast.copy_location(node, statements[0])
     ast.fix_missing_locations(module)
     flags = frame.code.co_flags & 0x1FE0000
-    compiled = compile(module, frame.filename, "exec", flags, dont_inherit=True)
+    with Quiet():  # Python has warned of these statements when the user's text was run
+        compiled = compile(module, frame.filename, "exec", flags, dont_inherit=True)
     code = _innermost(compiled, name)
     renamed = _renamed(code, frame.code)
     register(renamed, inner)

@@ -107,7 +107,10 @@ def load(text: str) -> dict[str, Any]:
     filename = f"<conformance {next(_serial)}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
     names: dict[str, Any] = {"np": np, "jm": jm, "__name__": "__main__"}
-    exec(compile(text, filename, "exec"), names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        code = compile(text, filename, "exec")
+    exec(code, names)
     return names
 
 

@@ -87,3 +87,8 @@ def test_b71_questions_to_the_process_break_and_are_answered_plainly() -> None:
     text = "import os\nx = np.ones(2)\ndef f(x):\n    y = x * 2\n    return y + os.getpid()"
     same_everywhere(text, ["f(x)", "f(x)"])
     assert explained(text, "f(x)").break_count == 1
+
+
+def test_b67_analysis_repeats_no_warning_about_the_text() -> None:
+    text = "x = np.ones(2)\ndef f(x):\n    y = x * (4 is not None)\n    jm.graph_break()\n    return y + (5 is None)"
+    assert same_everywhere(text, ["f(x)", "f(x)"]).warned == []

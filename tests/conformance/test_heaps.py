@@ -85,10 +85,38 @@ BETWEEN: list[Rule] = [
 ]
 
 
-def program(rng: random.Random) -> tuple[str, list[str]]:
-    body = [rng.choice(INSIDE)(rng) for _ in range(rng.randint(3, 7))]
+NESTS: list[Rule] = [
+    lambda rng: f"if np.sum({number(rng)}) > 2:",
+    lambda rng: f"if {number(rng)} is not None and len({rng.choice(LISTS)}) < 9:",
+    lambda rng: f"for v in {rng.choice(LISTS)}[:2]:",
+    lambda rng: "for i in range(2):",
+    lambda rng: "with np.errstate(all='ignore'):",
+    lambda rng: "for w in (1, 2.0):",
+]
+
+
+def block(rng: random.Random, depth: int, broken: bool) -> list[str]:
+    """Statements; in broken programs also graph breaks, at any depth."""
+    lines: list[str] = []
+    for _ in range(rng.randint(2, 5) if depth == 0 else rng.randint(1, 2)):
+        kind = rng.random()
+        if kind < 0.25 and depth < 2:
+            lines += [rng.choice(NESTS)(rng), *(f"    {line}" for line in block(rng, depth + 1, broken))]
+        elif kind < 0.35 and depth < 2:
+            inner = [f"    {line}" for line in block(rng, depth + 1, broken)]
+            lines += ["try:", *inner, "except (IndexError, ValueError, KeyError):", "    out.append('caught')"]
+        elif kind < 0.5 and broken:
+            lines.append(
+                rng.choice(["jm.graph_break()", f"out.append(float(np.sum({number(rng)})))", "print(len(out))"])
+            )
+        else:
+            lines.append(rng.choice(INSIDE)(rng))
+    return lines
+
+
+def program(rng: random.Random, broken: bool = False) -> tuple[str, list[str]]:
     head = ["global a, b, l, m, n, k, x, y, z, d", "out = []"]
-    lines = "\n".join(f"    {line}" for line in [*head, *body, "return out"])
+    lines = "\n".join(f"    {line}" for line in [*head, *block(rng, 0, broken), "return out"])
     calls = ["out = []", "f()"]
     for _ in range(6):
         calls += [rng.choice(BETWEEN)(rng) for _ in range(rng.randint(0, 2))] + ["f()"]
@@ -99,6 +127,12 @@ def program(rng: random.Random) -> tuple[str, list[str]]:
 @pytest.mark.parametrize("seed", range(60))
 def test_a_random_heap_is_left_as_by_plain_python(seed: int) -> None:
     text, calls = program(random.Random(seed))
+    assert_same(run(text, calls, "eager"), plain(text, calls))
+
+
+@pytest.mark.parametrize("seed", range(2000, 2040))
+def test_graph_breaks_at_any_depth_change_nothing(seed: int) -> None:
+    text, calls = program(random.Random(seed), broken=True)
     assert_same(run(text, calls, "eager"), plain(text, calls))
 
 

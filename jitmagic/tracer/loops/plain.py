@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from jitmagic.ops.quiet import Quiet
 from jitmagic.tracer.loops.surroundings import Surroundings
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def plain_function(
     definition = ast.FunctionDef("loop", args, [loop, ast.copy_location(give, node)], [], None, None)
     definition.type_params = []  # type: ignore[attr-defined]  # asked for from Python 3.12 on
     module = ast.fix_missing_locations(ast.Module([ast.copy_location(definition, node)], []))
-    code = compile(module, tx.frame.filename, "exec", dont_inherit=True)
+    with Quiet():  # Python has warned of these statements when the user's text was run
+        code = compile(module, tx.frame.filename, "exec", dont_inherit=True)
     own = next(c for c in code.co_consts if hasattr(c, "co_code"))
     own = own.replace(co_name=tx.frame.code.co_name, co_qualname=tx.frame.code.co_qualname)
     return FunctionType(own, tx.globals, "loop", tuple(outside.functions.values()))
