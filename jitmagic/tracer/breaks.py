@@ -67,6 +67,11 @@ CATALOGUE = _rows(
         "loop over a range, a list, a tuple or a dict that is known when the function is called",
     ),
     (
+        "plain-loop",
+        "the loop over {detail}",
+        "use numbers and single array elements in the loop, or array operations in place of it",
+    ),
+    (
         "long-loop",
         "the loop over {detail} has too many rounds to write out one by one; it runs as plain Python",
         "use array operations in place of the loop",

@@ -57,8 +57,11 @@ def _count_error(expected: int, got: int) -> BaseException:
     return python_error(ValueError, f"too many values to unpack (expected {expected})")
 
 
-def count_rounds(tx: Evaluator, what: str) -> Callable[[], None]:
-    """A counter of the rounds of one loop that refuses to go on above the limit."""
+def count_rounds(tx: Evaluator, what: str, line: int = 0) -> Callable[[], None]:
+    """A counter of the rounds of one loop that refuses to go on above the limit.
+
+    ``line`` is where the loop starts: if it was to be kept as a loop, the refusal says why that could not be.
+    """
     limit = current().unroll_limit
     start = len(tx.output.graph.nodes)
     rounds = 0
@@ -68,6 +71,9 @@ def count_rounds(tx: Evaluator, what: str) -> Callable[[], None]:
         rounds += 1
         grown = len(tx.output.graph.nodes) - start
         if rounds > limit or (rounds > SHORT_LOOP and grown > UNROLLED_NODES):
+            reason = tx.output.refusals.get(line)
+            if reason is not None:
+                raise Unsupported("plain-loop", f"{what} runs as plain Python because it holds {reason}")
             raise Unsupported("long-loop", what)
 
     return count

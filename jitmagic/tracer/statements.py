@@ -16,6 +16,7 @@ from jitmagic.tracer.operators import in_place
 from jitmagic.tracer.resume import BreakHere
 from jitmagic.tracer.rounds import SHORT_LOOP, count_rounds, unpack_into
 from jitmagic.tracer.signals import NotConstant, Returned
+from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.sequences import RangeTracker
@@ -23,6 +24,7 @@ from jitmagic.tracer.variables.sequences import RangeTracker
 __all__ = ["ROWS", "assign", "count_rounds", "run_block", "unpack_into"]
 
 Flow = Returned | None
+OVER_ARRAYS = ("enumerate", "zip")  # loops that may be over arrays, which capture_loop finds out
 
 
 def run_block(tx: Evaluator, block: Sequence[ast.stmt]) -> Flow:
@@ -172,7 +174,7 @@ def _for(tx: Evaluator, node: ast.For) -> Flow:
     if _is_long(iterable, node) and capture_loop(tx, node):
         return None
     iterator = iterable.iterate(tx)
-    rounds = count_rounds(tx, ast.unparse(node.iter))
+    rounds = count_rounds(tx, ast.unparse(node.iter), node.lineno)
     while (item := iterator.next_item(tx)) is not None:
         rounds()
         assign(tx, node.target, item)
@@ -192,6 +194,10 @@ def _drop_iterator(tx: Evaluator, node: ast.For, iterator: VariableTracker, made
 
 def _is_long(rounds: VariableTracker, node: ast.For) -> bool:
     """Whether the loop has more rounds than are written out one by one without asking."""
+    if isinstance(rounds, ArrayTracker):
+        return rounds.meta.ndim == 1
+    if isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Name) and node.iter.func.id in OVER_ARRAYS:
+        return True
     if not isinstance(rounds, RangeTracker):
         return False
     nested = any(isinstance(n, ast.For | ast.While) for s in node.body for n in ast.walk(s))
@@ -201,7 +207,7 @@ def _is_long(rounds: VariableTracker, node: ast.For) -> bool:
 def _while(tx: Evaluator, node: ast.While) -> Flow:
     if capture_loop(tx, node):
         return None
-    rounds = count_rounds(tx, ast.unparse(node.test))
+    rounds = count_rounds(tx, ast.unparse(node.test), node.lineno)
     while tx.truth(tx.eval(node.test)):
         rounds()
         flow = run_block(tx, node.body)

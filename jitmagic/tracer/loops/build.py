@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jitmagic.graph import region as ir
+from jitmagic.tracer.loops.callees import body_of
 from jitmagic.tracer.loops.cases import Made, all_cases, bind
 from jitmagic.tracer.loops.expressions import Expressions, Outside, Turn, cast
 from jitmagic.tracer.loops.kinds import CODES, UNBOUND, Kinds, Types, coerce, join_all, tag, variable
@@ -22,6 +23,7 @@ from jitmagic.tracer.names import names_in
 __all__ = ["Builder"]
 
 ATTEMPTS = 12  # to settle the kinds at a loop head; each only adds kinds
+COPIES = 64  # bodies of callees in one region
 TURNS = 40  # expressions of one statement that become statements
 
 Block = tuple[ir.Stmt, ...]
@@ -44,6 +46,7 @@ class Builder:
     written: set[str] = field(default_factory=set)
     loops: list[_Loop] = field(default_factory=list)
     counters: dict[str, ir.Var] = field(default_factory=dict)
+    copies: dict[tuple[Any, ...], int] = field(default_factory=dict)  # of callees, by the place of the call
 
     # -- statements
     def block(self, statements: Sequence[ast.stmt]) -> Block:
@@ -68,12 +71,34 @@ class Builder:
             try:
                 made, self.types = all_cases(self._variables(nodes), self.types, self._maker(nodes, make))
             except Turn as turn:
-                name = ast.Name(f"_jm{turn.node.lineno}_{turn.node.col_offset}_{turn.node.end_col_offset}", ast.Load())
-                before = (*before, *self.block(spelled_out(turn.node, ast.copy_location(name, turn.node))))
+                name = self._turned_name(turn.node)
+                before = (*before, *self.block(self._turned(turn.node, name)))
                 nodes = [replaced(n, turn.node, name) for n in nodes]
             else:
                 return (*before, *made)
         raise refuse(f"the expression {ast.unparse(nodes[0])}")
+
+    def _turned_name(self, node: ast.expr) -> ast.Name:
+        name = ast.Name(f"_jm{node.lineno}_{node.col_offset}_{node.end_col_offset}", ast.Load())
+        return ast.copy_location(name, node)
+
+    def _turned(self, node: ast.expr, name: ast.Name) -> list[ast.stmt]:
+        """Statements that bind ``name`` to the value of an expression."""
+        if not isinstance(node, ast.Call) or self.outside.function(node.func) is not None:
+            return spelled_out(node, name)
+        return self.inlined(node, name.id)
+
+    def inlined(self, node: ast.Call, result: str) -> list[ast.stmt]:
+        function = self.outside.callee(node.func)
+        if function is None or len(self.copies) >= COPIES:
+            raise refuse(f"the call {ast.unparse(node)}")
+        place = (node.lineno, node.col_offset, node.end_col_offset)
+        serial = self.copies.setdefault(place, len(self.copies) + 1)
+        return body_of(node, function, result, serial, self._is_array)
+
+    def _is_array(self, node: ast.expr) -> bool:
+        is_own = isinstance(node, ast.Name) and node.id in self.types
+        return not is_own and self.outside.array(node) is not None
 
     def _maker(
         self, nodes: Sequence[ast.expr], make: Callable[[Expressions, Sequence[Any]], Made]
@@ -246,29 +271,71 @@ def _if(b: Builder, node: ast.If) -> Block:
 def _for(b: Builder, node: ast.For) -> Block:
     if node.orelse:
         raise refuse("else after a loop")
-    if not isinstance(node.target, ast.Name) or not isinstance(node.iter, ast.Call):
-        raise refuse(f"a loop over {ast.unparse(node.iter)}")
-    if b.outside.function(node.iter.func) != "builtins.range" or node.iter.keywords:
-        raise refuse(f"a loop over {ast.unparse(node.iter)}")
-    first, (start, stop, step) = _range(b, node.iter.args)
-    name = node.target.id
-    counter = ir.Var(f"at{node.lineno}_{node.col_offset}", "pyint")
-    if name not in names_in(node.body, stores_only=True):
-        b.counters[name] = counter
-
-    def enter() -> Block:
-        b.types[name] = Kinds(("pyint",))
-        kind = ir.Const(CODES["pyint"], "pyint")
-        return ir.Assign(variable(name, "pyint"), counter), ir.Assign(tag(name), kind)
-
-    casts, entered, body, after = b.loop(node, enter)
-    b.counters.pop(name, None)
+    first, bounds, binds = _rounds(b, node)
     if leaves(first):
         return first
-    return (*first, *casts, ir.For(counter, start, stop, step, (*entered, *body)), *after)
+    counter = ir.Var(f"at{node.lineno}_{node.col_offset}", "pyint")
+    own = counter.name if binds else node.target.id  # type: ignore[attr-defined]  # a name where nothing is bound
+    if own not in names_in(node.body, stores_only=True):
+        b.counters[own] = counter
+
+    def enter() -> Block:
+        b.types[own] = Kinds(("pyint",))
+        kind = ir.Const(CODES["pyint"], "pyint")
+        made: Block = (ir.Assign(variable(own, "pyint"), counter), ir.Assign(tag(own), kind))
+        return (*made, *b.block(binds))
+
+    casts, entered, body, after = b.loop(node, enter)
+    b.counters.pop(own, None)
+    return (*first, *casts, ir.For(counter, *bounds, (*entered, *body)), *after)
 
 
-def _range(b: Builder, args: Sequence[ast.expr]) -> tuple[Block, tuple[ir.Expr, ir.Expr, ir.Expr]]:
+Bounds = tuple[ir.Expr, ir.Expr, ir.Expr]
+
+
+def _rounds(b: Builder, node: ast.For) -> tuple[Block, Bounds, list[ast.stmt]]:
+    """(what runs before the loop, the bounds of its counter, what binds the targets in each round)."""
+    call = node.iter
+    if isinstance(call, ast.Call) and not call.keywords:
+        kind = b.outside.function(call.func)
+        if kind == "builtins.range" and isinstance(node.target, ast.Name):
+            return (*_range(b, call.args), [])
+        parts = len(node.target.elts) if isinstance(node.target, ast.Tuple) else 0
+        if kind == "builtins.zip" and isinstance(node.target, ast.Tuple) and parts == len(call.args) > 0:
+            return _over_arrays(b, node, list(zip(node.target.elts, call.args, strict=True)))
+        if kind == "builtins.enumerate" and isinstance(node.target, ast.Tuple) and (parts, len(call.args)) == (2, 1):
+            count, item = node.target.elts
+            first, bounds, binds = _over_arrays(b, node, [(item, call.args[0])])
+            return first, bounds, [_binding(count, _counter(node), node), *binds]
+    return _over_arrays(b, node, [(node.target, call)])
+
+
+def _over_arrays(
+    b: Builder, node: ast.For, pairs: Sequence[tuple[ast.expr, ast.expr]]
+) -> tuple[Block, Bounds, list[ast.stmt]]:
+    """``for x, y in zip(a, b)``: one counter; arrays of different lengths are left to plain Python."""
+    sizes: list[ir.Expr] = []
+    binds: list[ast.stmt] = []
+    for target, value in pairs:
+        array = b.outside.array(value)
+        if array is None or array.ndim != 1 or not isinstance(target, ast.Name):
+            raise refuse(f"a loop over {ast.unparse(node.iter)}")
+        sizes.append(ir.Size(array.name, 0))
+        element = ast.Subscript(value, _counter(node), ast.Load())
+        binds.append(_binding(target, ast.copy_location(element, node), node))
+    differ = (ir.If(ir.Compare("ne", sizes[0], size), (ir.Leave(),)) for size in sizes[1:])
+    return tuple(differ), (ir.Const(0, "pyint"), sizes[0], ir.Const(1, "pyint")), binds
+
+
+def _counter(node: ast.For) -> ast.Name:
+    return ast.copy_location(ast.Name(f"at{node.lineno}_{node.col_offset}", ast.Load()), node)
+
+
+def _binding(target: ast.expr, value: ast.expr, place: ast.AST) -> ast.stmt:
+    return ast.fix_missing_locations(ast.copy_location(ast.Assign([target], value), place))
+
+
+def _range(b: Builder, args: Sequence[ast.expr]) -> tuple[Block, Bounds]:
     if not 1 <= len(args) <= 3 or any(isinstance(a, ast.Starred) for a in args):
         raise refuse("a range of what is no int")
     first: Block = ()
@@ -334,6 +401,9 @@ def _assert(b: Builder, node: ast.Assert) -> Block:
 def _expression_statement(b: Builder, node: ast.Expr) -> Block:
     if isinstance(node.value, ast.Constant):
         return ()
+    call = node.value
+    if isinstance(call, ast.Call) and b.outside.callee(call.func) is not None:
+        return b.block(b.inlined(call, f"_jm{call.lineno}_{call.col_offset}_{call.end_col_offset}"))
     raise refuse(f"the statement {ast.unparse(node)}")
 
 

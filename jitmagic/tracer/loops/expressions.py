@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 from jitmagic.graph import region as ir
@@ -56,6 +57,10 @@ class Outside:
 
     def function(self, node: ast.expr) -> str | None:
         """The full name of the function that it denotes (``math.sqrt``, ``builtins.abs``)."""
+        raise NotImplementedError
+
+    def callee(self, node: ast.expr) -> FunctionType | None:
+        """The Python function that it denotes, if its body can stand in the place of a call."""
         raise NotImplementedError
 
 
@@ -254,6 +259,8 @@ def _conditional(e: Expressions, node: ast.IfExp) -> ir.Expr:
 
 def _call(e: Expressions, node: ast.Call) -> ir.Expr:
     name = e.outside.function(node.func)
+    if name is None and e.outside.callee(node.func) is not None:
+        raise Turn(node)
     if name is None or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
         raise refuse(f"the call {ast.unparse(node)}")
     handler = _CALLS.get(name)

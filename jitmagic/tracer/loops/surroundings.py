@@ -7,17 +7,20 @@ import builtins
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitmagic.graph import region as ir
+from jitmagic.tracer.directives import is_disabled, is_opaque
 from jitmagic.tracer.loops.expressions import Outside
 from jitmagic.tracer.loops.rules import FLOATS, INTS, refuse
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.callables import CallableTracker
 from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.functions import FunctionTracker
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
 
 if TYPE_CHECKING:
@@ -83,6 +86,15 @@ class Surroundings(Outside):
             self.functions[ast.unparse(node)] = value.value
         return found
 
+    def callee(self, node: ast.expr) -> FunctionType | None:
+        value = self._value(node)
+        if not isinstance(value, FunctionTracker) or is_opaque(value.function) or is_disabled(value.function):
+            return None
+        function = value.function
+        own = {*self.tx.frame.local_names, *self.tx.cells}
+        known = function.__globals__ is self.tx.globals and not own & {*function.__code__.co_names}
+        return function if known and self.tx.language.builtins.get(function) is None else None
+
 
 def scalar_type(value: VariableTracker) -> str | None:
     if isinstance(value, Constant):
@@ -98,7 +110,8 @@ def scalar_type(value: VariableTracker) -> str | None:
 
 def _known_functions() -> dict[Any, str]:
     table: dict[Any, str] = {
-        getattr(builtins, n): f"builtins.{n}" for n in ["len", "abs", "max", "min", "int", "float", "bool", "range"]
+        getattr(builtins, n): f"builtins.{n}"
+        for n in ["len", "abs", "enumerate", "zip", "max", "min", "int", "float", "bool", "range"]
     }
     table |= {getattr(math, n): f"math.{n}" for n in dir(math) if callable(getattr(math, n)) and n[0] != "_"}
     table |= {v: f"numpy.{v.__name__}" for v in vars(np).values() if isinstance(v, np.ufunc)}
