@@ -342,7 +342,7 @@ def _range(b: Builder, args: Sequence[ast.expr]) -> tuple[Block, Bounds]:
     values: list[ir.Expr] = []
     for arg in args:
         name = f"_jm_bound{arg.lineno}_{arg.col_offset}"
-        made = b.simple([arg], lambda e, nodes, name=name: bind(name, _bound(e.make(nodes[0]))))  # type: ignore[misc]
+        made = b.simple([arg], lambda e, nodes, name=name: bind(name, _bound(e.make(nodes[0]))))  # type: ignore[misc]  # a default in a lambda
         b.types.pop(name, None)
         if len(made) == 2 and isinstance(made[0], ir.Assign):
             values.append(made[0].value)

@@ -1,0 +1,80 @@
+"""The text of a kernel under construction: lines, names for values, ways to leave the kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from jitmagic.backends.native.abi import Status
+from jitmagic.backends.regions.ranges import Ranges
+from jitmagic.graph import region as ir
+
+__all__ = ["FLOATS", "LIMITS", "SMALL_STEP", "Writer"]
+
+SMALL_STEP = 1024  # 2**52 of these still fit between the 62 bits of a Python int here and the 63 of a register
+LIMITS = {
+    "int8": (-(2**7), 2**7 - 1),
+    "int16": (-(2**15), 2**15 - 1),
+    "int32": (-(2**31), 2**31 - 1),
+    "uint8": (0, 2**8 - 1),
+    "uint16": (0, 2**16 - 1),
+    "uint32": (0, 2**32 - 1),
+}
+FLOATS = ("pyfloat", "float64", "float32")
+
+
+@dataclass
+class Writer:
+    """Handlers of expressions write lines and give the text of the value; the emitter says which handler."""
+
+    region: ir.Region
+    lines: list[str] = field(default_factory=list)
+    indent: int = 1
+    serial: int = 0
+    constants: list[float] = field(default_factory=list)
+    checked: bool = True  # whether indices are still to be checked
+
+    def __post_init__(self) -> None:
+        self.ranges = Ranges(self.region)
+
+    def value(self, node: ir.Expr) -> str:
+        """The text of an expression; what it needs is written before it."""
+        raise NotImplementedError
+
+    def line(self, text: str) -> None:
+        self.lines.append("    " * self.indent + text)
+
+    def name(self) -> str:
+        self.serial += 1
+        return f"t{self.serial}"
+
+    def hold(self, text: str) -> str:
+        """Give a value a name, so that its text may be used twice."""
+        if text.isidentifier() or text.replace(".", "", 1).isdigit():
+            return text
+        name = self.name()
+        self.line(f"{name} = {text}")
+        return name
+
+    def leave(self, condition: str, status: Status) -> None:
+        self.line(f"if {condition}:")
+        self.line(f"    return {int(status)}")
+
+    def leave_later(self, word: str) -> None:
+        """Leave the kernel at its end if ``word`` is negative: what runs until then is thrown away.
+
+        Without a branch the loop can be vectorised. Loops that might not end then look at ``bad`` themselves.
+        """
+        self.line(f"bad |= {word}")
+
+    def leave_if_bad(self) -> None:
+        self.leave("bad < 0", Status.OVERFLOW)
+
+    # -- the whole
+
+    def hidden(self, value: float) -> str:
+        """A constant that LLVM does not see: an operand of the kernel."""
+        if value not in self.constants:
+            self.constants.append(value)
+        return f"k{self.constants.index(value)}"
+
+    # -- expressions
