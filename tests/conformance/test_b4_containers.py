@@ -204,3 +204,24 @@ def test_b44_equal_members_of_other_classes_are_other_members() -> None:
     )
     text = "x = np.ones(2)\ndef f(x, s): return x, list(s)"
     same_everywhere(text, ["f(x, {8, 0})", "f(x, {0, 8})"])
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["for k in d: d[k + 'x'] = 1", "for v in d.values():\n        d['b'] = 9\n        out.append(v)",
+     "for k, v in d.items():\n        out.append(v)\n        d.pop('b', None)", "for k in list(d): del d[k]",
+     "for v in s: s.add(v + 10)", "for v in s: s.discard(v)", "for v in q: q.append(v)", "for v in q: q.rotate(1)",
+     "for v in l: (l.append(v) if len(l) < 5 else None)", "for v in l: l.remove(v)",
+     "it = iter(l)\n    out += [*it]\n    l.append(5)\n    out += [*it]",
+     "for k in d: d[k] = 7", "it = iter(d)\n    next(it)\n    d['z'] = 1\n    next(it)"],
+)  # fmt: skip
+def test_a_container_that_changes_while_it_is_looped_over(body: str) -> None:
+    text = f"""
+import collections
+d = {{"a": 1, "b": 2}}; s = {{1}}; q = collections.deque([1, 2]); l = [1, 2, 3]; x = np.ones(2)
+def f(x):
+    out = []
+    {body}
+    return x * 2, out, l
+"""
+    same_everywhere(text, ["f(x)", "f(x)"])

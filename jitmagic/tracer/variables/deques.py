@@ -11,6 +11,7 @@ from jitmagic.tracer.effects import ContentsEffect
 from jitmagic.tracer.guards import Source
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.iterators import WatchedIterator
 from jitmagic.tracer.variables.sequences import LIST_METHODS, ListTracker, SequenceTracker
 
 if TYPE_CHECKING:
@@ -35,6 +36,10 @@ class DequeTracker(ListTracker):
     def constant(self) -> Any:
         """A deque has no constant form: it is compared and shown by what it holds."""
         return deque((v.constant() for v in self.items), self.limit)
+
+    def iterate(self, tx: Evaluator) -> VariableTracker:
+        text = "deque mutated during iteration"
+        return WatchedIterator(lambda: list(self.items), lambda item: item, text, text)
 
     def trim(self, *, keep_left: bool = False) -> None:
         """Drop what is over the limit, at the end opposite to the one that grew."""

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jitmagic.errors import Unsupported
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 
 if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter
     from jitmagic.tracer.evaluator import Evaluator
 
-__all__ = ["ChainIterator", "CountedIterator", "IteratorTracker", "MapIterator", "SequenceIterator", "ZipIterator"]
+__all__ = [
+    "ChainIterator",
+    "CountedIterator",
+    "IteratorTracker",
+    "MapIterator",
+    "SequenceIterator",
+    "WatchedIterator",
+    "ZipIterator",
+]
 
 
 class IteratorTracker(VariableTracker):
@@ -48,9 +57,47 @@ class SequenceIterator(IteratorTracker):
 
     def next_item(self, tx: Evaluator) -> VariableTracker | None:
         if self.index >= len(self.items):
+            self.items = ()  # over for good, even if the list grows again
             return None
         self.index += 1
         return tx.realize(self.items[self.index - 1])
+
+
+class WatchedIterator(IteratorTracker):
+    """Over ``keys`` of a table that may not change its size meanwhile; ``make`` gives the item of a key when asked.
+
+    ``table`` is what the owner holds now: keys and their order are compared with it before every item, as Python does.
+    """
+
+    def __init__(
+        self,
+        table: Callable[[], Sequence[Any]],
+        make: Callable[[Any], VariableTracker],
+        changed: str,
+        mutated: str = "",
+    ) -> None:
+        self.table = table
+        self.keys: Sequence[Any] = table()
+        self.make = make
+        self.changed = changed
+        self.mutated = mutated
+        self.index = 0
+
+    def next_item(self, tx: Evaluator) -> VariableTracker | None:
+        if self.index < 0:
+            return None
+        present = self.table()
+        if len(present) != len(self.keys):
+            raise python_error(RuntimeError, self.changed)
+        if any(a is not b for a, b in zip(present, self.keys, strict=True)):
+            if self.mutated:
+                raise python_error(RuntimeError, self.mutated)
+            raise Unsupported("iterate", "a container whose keys change meanwhile")
+        if self.index == len(self.keys):
+            self.index = -1
+            return None
+        self.index += 1
+        return tx.realize(self.make(self.keys[self.index - 1]))
 
 
 class CountedIterator(IteratorTracker):

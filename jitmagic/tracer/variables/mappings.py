@@ -13,7 +13,7 @@ from jitmagic.tracer.guards import Source
 from jitmagic.tracer.signals import NotConstant
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, wrap_constant
-from jitmagic.tracer.variables.iterators import SequenceIterator
+from jitmagic.tracer.variables.iterators import SequenceIterator, WatchedIterator
 from jitmagic.tracer.variables.sequences import ListTracker, SequenceTracker, TupleTracker
 
 if TYPE_CHECKING:
@@ -107,8 +107,12 @@ class DictTracker(VariableTracker):
         return wrap_constant(value)
 
     def iterate(self, tx: Evaluator) -> VariableTracker:
+        return self.watched(self.key)
+
+    def watched(self, make: Callable[[Any], VariableTracker]) -> VariableTracker:
+        """An iterator over what ``make`` gives for each key when it is asked for."""
         self.note_order()
-        return SequenceIterator([self.key(k) for k in self.items])
+        return WatchedIterator(lambda: list(self.items), make, "dictionary changed size during iteration")
 
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
         if name in _METHODS[self.cls]:
@@ -157,16 +161,19 @@ class DictView(VariableTracker):
 
     def entries(self) -> list[VariableTracker]:
         self.mapping.note_order()
-        items = self.mapping.items.items()
-        make: dict[str, Callable[[Any, VariableTracker], VariableTracker]] = {
-            "keys": lambda k, v: self.mapping.key(k),
-            "values": lambda k, v: v,
-            "items": lambda k, v: TupleTracker([self.mapping.key(k), v]),
+        return [self.entry(k) for k in self.mapping.items]
+
+    def entry(self, key: Any) -> VariableTracker:
+        """What the view gives for a key of the dict."""
+        make: dict[str, Callable[[VariableTracker], VariableTracker]] = {
+            "keys": lambda v: self.mapping.key(key),
+            "values": lambda v: v,
+            "items": lambda v: TupleTracker([self.mapping.key(key), v]),
         }
-        return [make[self.kind](k, v) for k, v in items]
+        return make[self.kind](self.mapping.items[key])
 
     def iterate(self, tx: Evaluator) -> VariableTracker:
-        return SequenceIterator(self.entries())
+        return self.mapping.watched(self.entry)
 
     def length(self, tx: Evaluator) -> VariableTracker:
         return Constant(len(self.mapping.items))

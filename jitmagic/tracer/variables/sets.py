@@ -11,7 +11,7 @@ from jitmagic.tracer.effects import ContentsEffect
 from jitmagic.tracer.guards import Source
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, wrap_constant
-from jitmagic.tracer.variables.iterators import SequenceIterator
+from jitmagic.tracer.variables.iterators import WatchedIterator
 from jitmagic.tracer.variables.mappings import DictView, key_of
 
 if TYPE_CHECKING:
@@ -72,7 +72,12 @@ class SetTracker(VariableTracker):
         return Constant(key_of(value) in self.values)
 
     def iterate(self, tx: Evaluator) -> VariableTracker:
-        return SequenceIterator([wrap_constant(v) for v in self.ordered(tx)])
+        order, before = self.ordered(tx), set(self.values)
+
+        def present() -> list[Any]:
+            return order if self.values.keys() == before else [*self.values]
+
+        return WatchedIterator(present, wrap_constant, "Set changed size during iteration")
 
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
         if name in _SET_METHODS and (self.cls is set or name not in _CHANGING):
