@@ -18,6 +18,7 @@ from jitmagic.errors import Unsupported
 from jitmagic.graph import ArrayMeta, Node, PyMeta, map_nodes
 from jitmagic.graph.node import nodes_in
 from jitmagic.graph.passes.keys import structural_key
+from jitmagic.graph.region_call import RegionCall
 from jitmagic.graph.shapes import SymInt
 from jitmagic.ops.functional import ViewStep, pure_form
 from jitmagic.ops.lowering import Pointwise, Select
@@ -123,6 +124,15 @@ def _check_outs(builder: PureBuilder, node: Node, outs: tuple[Any, ...]) -> None
             raise Unsupported("extern-unknown", f"{_row(node).name} with an operand in its output", node.span)
 
 
+def _check_loop(builder: PureBuilder, node: Node, targets: list[Any]) -> None:
+    """Refuse a loop that meets one memory under two names: it reads what it has written."""
+    if not isinstance(_row(node).call, RegionCall):
+        return
+    owners = [builder.aliases.storage(o) for o in node.args if isinstance(o, Node) and is_array(o)]
+    if any(owners.count(builder.aliases.storage(t)) > 1 for t in targets):
+        raise Unsupported("aliased-inputs", "arrays that a loop writes and reads", node.span)
+
+
 def _reads_before_it_writes(row: Op) -> bool:
     """True for ufuncs and what is made of them; functions outside (``einsum``) give no such promise."""
     return isinstance(row.call, np.ufunc) or row.lower is not None or bool(row.writes)
@@ -171,6 +181,7 @@ def _write_copies(builder: PureBuilder, node: Node) -> None:
     row = _row(node)
     positions = [i for i in row.writes if i < len(node.args)]
     targets = [node.args[i] for i in positions]
+    _check_loop(builder, node, targets)
     kwargs = dict(node.kwargs)
     if "out" in kwargs:
         out = kwargs["into"] = kwargs.pop("out")

@@ -103,10 +103,18 @@ for _name in ("array", "asarray", "asanyarray"):
     op(_name, getattr(np, _name), meta=_converted, warns=INVALID, raises=True, samples=ARRAY_SAMPLES)
 for _name in ("ascontiguousarray", "asfortranarray"):
     op(_name, getattr(np, _name), meta=_converted, warns=INVALID, raises=True, samples=(called(), called(dtype="f4")))
+
+
+def _swapped(call: Arguments) -> Inferred:
+    if call.get("inplace") is not False:
+        unsupported(call, "swapping bytes in place")
+    return _converted(call)
+
+
 op(
     "byteswap",
     lambda a, inplace=False: a.byteswap(inplace),
-    meta=_converted,
+    meta=_swapped,
     forms=(Form("byteswap"),),
     samples=(called(),),
 )

@@ -16,6 +16,7 @@ from jitmagic.runtime.handle import frame_of
 from jitmagic.runtime.touch import may_touch_arrays
 from jitmagic.tracer.directives import is_disabled
 from jitmagic.tracer.frame import is_piece
+from jitmagic.tracer.looking import looks_at_callers
 
 __all__ = ["Blocks"]
 
@@ -38,7 +39,7 @@ class Blocks:
     def __init__(self, whole: weakref.ref[CompiledFrame], server: _Server) -> None:
         self._whole = whole
         self._server = server
-        self._callees: weakref.WeakKeyDictionary[FunctionType, FunctionType] = weakref.WeakKeyDictionary()
+        self._callees: weakref.WeakKeyDictionary[FunctionType, FunctionType | None] = weakref.WeakKeyDictionary()
 
     def __call__(self, function: Any) -> Any:
         whole = self._whole()
@@ -61,7 +62,7 @@ class Blocks:
             return function
         if is_disabled(function) or not may_touch_arrays(function):
             return function
-        known = self._callees.get(function)
-        if known is None:
-            known = self._callees[function] = make_compiled(function, whole.options, self._server)
-        return known
+        if function not in self._callees:
+            stays = looks_at_callers(function)
+            self._callees[function] = None if stays else make_compiled(function, whole.options, self._server)
+        return self._callees[function] or function

@@ -21,6 +21,7 @@ from jitmagic.runtime.record import def_span
 from jitmagic.runtime.registry import register
 from jitmagic.runtime.trampoline import Link, make_trampoline
 from jitmagic.tracer.capture import Options
+from jitmagic.tracer.looking import looks_at_callers
 
 __all__ = ["compile_callable", "make_compiled", "plain_of"]
 
@@ -84,6 +85,11 @@ def _twin(function: FunctionType, code: Any) -> FunctionType:
 def _function(target: FunctionType, options: Options, serve: Miss) -> FunctionType:
     if target.__code__.co_flags & _NOT_CALLED_ONCE:
         reason = "it is a generator or a coroutine, which stay plain Python"
+        hint = "move the array work into a function of its own"
+        emit(FallbackEvent(target.__qualname__, 0, def_span(target.__code__), reason, hint))
+        return target
+    if looking := looks_at_callers(target):
+        reason = f"it looks at its callers ({looking}), between which a compiled function would stand"
         hint = "move the array work into a function of its own"
         emit(FallbackEvent(target.__qualname__, 0, def_span(target.__code__), reason, hint))
         return target

@@ -21,6 +21,7 @@ from jitmagic.graph.graph import Graph
 from jitmagic.graph.interpreter import interpret
 from jitmagic.graph.node import Node
 from jitmagic.graph.region_call import RegionCall
+from jitmagic.ops.quiet import outspoken
 from jitmagic.tracer.capture import Options
 
 __all__ = ["Kernel", "Lowered", "backend_names", "lower"]
@@ -149,9 +150,11 @@ def _direct(compiled: CompiledGraph) -> Callable[[list[Any]], list[Any]] | None:
 def _telling(run: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], list[Any]]:
     """``run`` that raises where NumPy would warn, so that the plain run warns at the user's line."""
 
+    heard = outspoken(run)
+
     def run_telling(arguments: list[Any]) -> list[Any]:
         with np.errstate(**{k: v if v == "ignore" else "raise" for k, v in np.geterr().items()}):  # type: ignore[arg-type]  # its own values
-            return run(arguments)
+            return heard(arguments)  # type: ignore[no-any-return]  # as run
 
     return run_telling
 

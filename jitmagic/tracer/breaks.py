@@ -109,6 +109,11 @@ CATALOGUE = _rows(
     ),
     ("no-source", "there is no source text for {detail}", "define it in a cell or a file"),
     ("edited-source", "the source of {detail} was changed after it was loaded", "reload the module"),
+    (
+        "own-variables",
+        "it has a graph break, and {detail} would see the variables of the pieces it is split into",
+        "pass the variables that are needed, as a dict",
+    ),
     ("generator", "{detail} is a generator or coroutine", "return a list or an array"),
     ("self-containing", "{detail} contains itself", "break the cycle"),
     (

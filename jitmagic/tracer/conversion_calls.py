@@ -14,7 +14,7 @@ from jitmagic.tracer.operators import binary
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.texts import format_text, repr_text, str_text
 from jitmagic.tracer.variables.array import ArrayTracker
-from jitmagic.tracer.variables.base import VariableTracker
+from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker
 from jitmagic.tracer.variables.constant import Constant, run
 from jitmagic.tracer.variables.functions import BoundMethod, FunctionTracker, NestedFunction
@@ -185,7 +185,7 @@ def _abs(tx: Evaluator, value: VariableTracker) -> VariableTracker:
 
 def _round(tx: Evaluator, value: VariableTracker, digits: VariableTracker | None = None) -> VariableTracker:
     if isinstance(value, ArrayTracker) and not value.meta.scalar:
-        return value.method(tx, "round", [] if digits is None else [digits], {})
+        raise python_error(TypeError, "type numpy.ndarray doesn't define __round__ method")
     return run(lambda: round(value.constant(), *(() if digits is None else (digits.constant(),))))
 
 

@@ -234,10 +234,10 @@ def compare(tx: Evaluator, name: str, left: VariableTracker, right: VariableTrac
         result = _object_compare(tx, name, left, right)
     elif isinstance(left, ArrayTracker) or isinstance(right, ArrayTracker):
         result = _arrays_compare(tx, name, left, right)
+    elif isinstance(right, ObjectTracker):
+        result = _object_compare(tx, name, left, right)
     elif isinstance(left, SymbolicInt | RunTimeNumber) or isinstance(right, SymbolicInt | RunTimeNumber):
         result = _number_compare(tx, name, left, right)
-    elif isinstance(left, ObjectTracker) or isinstance(right, ObjectTracker):
-        result = _object_compare(tx, name, left, right)
     else:
         result = _plain_compare(tx, name, left, right)
     if result is None:
@@ -257,7 +257,8 @@ def _arrays_compare(tx: Evaluator, name: str, left: VariableTracker, right: Vari
 def _number_compare(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
     numbers = (SymbolicInt, RunTimeNumber, Constant)
     if not (isinstance(left, numbers) and isinstance(right, numbers)):
-        return Constant(name == "ne") if name in ("eq", "ne") else None
+        other = right if isinstance(left, SymbolicInt | RunTimeNumber) else left
+        return Constant(name == "ne") if name in ("eq", "ne") and other.python_type() in UNRELATED else None
     if isinstance(left, RunTimeNumber) or isinstance(right, RunTimeNumber):
         return number_call(tx, NUMBER_OPS[name], (left, right))
     pair = [v.value if isinstance(v, SymbolicInt | Constant) else None for v in (left, right)]
@@ -283,7 +284,7 @@ def _object_compare(tx: Evaluator, name: str, left: VariableTracker, right: Vari
         result = _ask(tx, receiver, method_name, other)
         if result is not None:
             return result
-    if isinstance(right, ArrayTracker):
+    if isinstance(right, ArrayTracker) or not (_is_asked(left) and _is_asked(right)):
         return None
     if name in ("eq", "ne"):
         return Constant(same_object(tx, left, right) == (name == "eq"))
@@ -315,6 +316,12 @@ def _plain_compare(tx: Evaluator, name: str, left: VariableTracker, right: Varia
 
 
 UNRELATED = (list, tuple, dict, type(None), str, bytes, slice, range)  # no two of them are ever equal
+
+
+def _is_asked(value: VariableTracker) -> bool:
+    """Whether the value's own comparison is known to have declined: it was traced, or knows no other objects."""
+    known = isinstance(value, ObjectTracker | SequenceTracker | DictTracker) or value.is_constant
+    return known or isinstance(value, SymbolicInt | RunTimeNumber) or _by_identity(value)
 
 
 def _by_identity(value: VariableTracker) -> bool:

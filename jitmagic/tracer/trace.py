@@ -27,6 +27,7 @@ from jitmagic.tracer.generator_frames import run_generator
 from jitmagic.tracer.generators import GeneratorTracker
 from jitmagic.tracer.guards import ClosureSource, LocalSource
 from jitmagic.tracer.language import Language
+from jitmagic.tracer.looking import asks_for_its_variables
 from jitmagic.tracer.operators import binary, compare
 from jitmagic.tracer.output import OutputGraph, Policy
 from jitmagic.tracer.resume import DRAWN, BreakHere, Continuation, continue_after
@@ -94,6 +95,8 @@ def _attempt(function: FunctionType, arguments: dict[str, Any], output: OutputGr
         raise PlainRun("generator", "a function that leaves a generator unfinished")
     if isinstance(result, BreakHere):
         _refuse_break(output, frame, result.cause)
+        if looking := asks_for_its_variables(frame, function):
+            raise PlainRun("own-variables", looking)
         return _finish_break(tx, frame, function, result)
     return _finish(tx, result)
 

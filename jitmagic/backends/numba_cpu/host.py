@@ -35,6 +35,7 @@ from jitmagic.graph import ArrayMeta, Node, SymInt
 from jitmagic.graph.polynomial import Polynomial, Symbol
 from jitmagic.ops.functional import copy_layout
 from jitmagic.ops.lowering import Fill
+from jitmagic.ops.quiet import outspoken
 from jitmagic.ops.record import Op
 
 __all__ = ["Host", "write_host"]
@@ -357,7 +358,10 @@ def write_host(plan: Schedule, natives: dict[str, Native]) -> Host:
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     exec(compile(source, filename, "exec"), writer.scope)
     run = writer.scope["run"]
-    return Host(quiet(run) if any(map(_may_warn, plan.steps)) else run, source)
+    outside = [step_node(s) for s in plan.steps if _may_warn(s)]
+    if any(node is not None and not isinstance(getattr(node.op, "call", None), np.ufunc) for node in outside):
+        run = outspoken(run)
+    return Host(quiet(run) if outside else run, source)
 
 
 def _may_warn(step: Step) -> bool:

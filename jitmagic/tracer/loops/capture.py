@@ -74,7 +74,7 @@ def _capture(tx: Evaluator, node: Loop) -> None:
     start = {name: Kinds((str(scalar_type(value)),)) for name, value in entry.items()}
     builder = Builder(outside, dict(start), rebound)
     body = builder.statement(node)
-    if leaves(body):
+    if leaves(body) or any(isinstance(s, ir.For | ir.While) and leaves(s.body) for s in body):
         raise refuse("a variable that has no value when it is read")
     last, results = _results(_needed(tx, node, rebound), start, builder.types)
     first = [ir.Assign(tag(n), ir.Const(CODES[k.place], "pyint")) for n, k in start.items()]
@@ -170,6 +170,7 @@ def _add_node(tx: Evaluator, captured: _Captured) -> None:
         RegionCall(region, plain),
         _meta_rule(metas),
         writes=tuple(i for i, a in enumerate(region.arrays) if a.is_written),
+        raises=True,  # what a loop asks of an index, and the places where it leaves the region
         warns=frozenset(("divide", "over", "invalid")),
         raises=True,
     )

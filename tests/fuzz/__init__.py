@@ -1,0 +1,1 @@
+"""Whole programs, written and random ones, run compiled and plain."""
