@@ -170,7 +170,6 @@ def _add_node(tx: Evaluator, captured: _Captured) -> None:
         RegionCall(region, plain),
         _meta_rule(metas),
         writes=tuple(i for i, a in enumerate(region.arrays) if a.is_written),
-        raises=True,  # what a loop asks of an index, and the places where it leaves the region
         warns=frozenset(("divide", "over", "invalid")),
         raises=True,
     )
