@@ -392,6 +392,8 @@ def _is_numpy(value: Any) -> bool:
     """A function or ufunc that ships with NumPy or SciPy, or any ufunc."""
     if isinstance(value, np.ufunc):
         return True
+    if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__name__"):
+        return False  # an instance of a class of NumPy's: ``__module__`` is its class's
     module = getattr(value, "__module__", None) or ""
     owner = getattr(value, "__self__", None)
     if isinstance(owner, np.ufunc):

@@ -16,7 +16,7 @@ from jitmagic.graph.node import Node
 from jitmagic.graph.polynomial import Symbol
 from jitmagic.graph.shapes import ShapeEnv, SymInt
 from jitmagic.tracer.capture import FrameState, Options
-from jitmagic.tracer.guards import ConstantSource, GuardSet, Source
+from jitmagic.tracer.guards import ConstantSource, GlobalSource, Guard, GuardSet, Source
 from jitmagic.tracer.guards.kinds import alias_guard, writeable_guard
 from jitmagic.tracer.language import Language
 from jitmagic.tracer.split import PIECE
@@ -37,12 +37,21 @@ class Policy:
 
     Keys are places: (code object, line, column, end line, end column, kind). ``opaque`` statements run as plain
     Python, ``no_inline`` calls are not looked into (each with the break that was the cause), ``rewritten``
-    statements are evaluated as the list of simpler ones that they map to.
+    statements are evaluated as the list of simpler ones that they map to. ``types`` are the guards on classes under
+    which that was learnt: calls with other classes may be captured where this one was not.
     """
 
     opaque: dict[tuple[Any, ...], Unsupported] = field(default_factory=dict)
     no_inline: dict[tuple[Any, ...], Unsupported] = field(default_factory=dict)
     rewritten: dict[tuple[Any, ...], list[ast.stmt]] = field(default_factory=dict)
+    types: list[Guard] = field(default_factory=list)
+
+    def keep_types(self, guards: GuardSet) -> None:
+        """Remember the classes that an attempt relied on before it was thrown away."""
+        own = (ConstantSource, GlobalSource)  # these may name constants of that attempt
+        self.types += [
+            g for g in guards if g.kind == "TYPE_MATCH" and not any(isinstance(s, own) for s in g.source.path)
+        ]
 
     @staticmethod
     def place(code: CodeType, node: Any) -> tuple[Any, ...]:

@@ -63,8 +63,9 @@ def capture(function: FunctionType, arguments: dict[str, Any], options: Options,
         try:
             return _attempt(function, arguments, output)
         except Restart:
-            continue
+            policy.keep_types(output.guards)
         except Unsupported as error:
+            policy.keep_types(output.guards)
             try:
                 _learn(policy, error, function)
             except PlainRun as stop:
@@ -213,6 +214,8 @@ def _capture(tx: Evaluator, emit: Emitter, effects: list[EffectRecord]) -> Captu
     output.graph.prune()
     verify(output.graph)
     add_final_guards(output)
+    for guard in output.policy.types:
+        output.guards.add(guard)
     output.commit()
     return Capture(
         output.graph,

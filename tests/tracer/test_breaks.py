@@ -267,3 +267,16 @@ def rebinds_an_array(x):
 
 def test_a_loop_that_rebinds_an_array_is_no_loop_over_numbers() -> None:
     assert same(jm.compile(rebinds_an_array)(ARANGE), rebinds_an_array(ARANGE))
+
+
+def doubled(x):
+    y = x * 2
+    return y + 1
+
+
+def test_a_call_with_another_class_does_not_spoil_the_calls_after_it() -> None:
+    """What was learnt from a subclass holds for that class only."""
+    compiled = jm.compile(doubled, backend="eager")
+    assert same(np.asarray(compiled(np.matrix([[1.0, 2.0]]))), np.asarray(doubled(np.matrix([[1.0, 2.0]]))))
+    assert same(compiled(ARANGE), doubled(ARANGE))
+    assert compiled.jit.record.compiled[-1].node_count == 2
