@@ -66,7 +66,9 @@ class Compiler:
     lower: LowerStep
     block: Callable[[CompiledFrame], Callable[[Any], Any]]
 
-    def compile(self, frame: CompiledFrame, values: Values, cells: Cells) -> Entry | None:
+    def compile(
+        self, frame: CompiledFrame, values: Values, cells: Cells, install: Callable[[CompiledFrame, Entry], None]
+    ) -> Entry | None:
         """A new entry that matches this call, or None if it is to run plainly. Hold the frame's lock.
 
         Raises UserError where the user asked for something that cannot be had (``fullgraph``, ``mark_dynamic``).
@@ -95,6 +97,7 @@ class Compiler:
         if failure is not None:
             _give_up(frame, InternalError(f"the guard {failure.guard.text} does not hold for the call it was made for"))
             return None
+        install(frame, entry)  # before any other thread can see it
         frame.add(entry)
         elapsed = time.perf_counter_ns() - started
         if not entry.is_plain:

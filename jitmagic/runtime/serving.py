@@ -67,9 +67,7 @@ class Server:
             frame.bury()
             entry = frame.matching(values, cells)
             if entry is None and not frame.closed:
-                entry = self._compiler.compile(frame, values, cells)
-                if entry is not None:
-                    self._install(frame, entry)
+                entry = self._compiler.compile(frame, values, cells, self._install)
         finally:
             frame.lock.release()
         if entry is None:
@@ -83,7 +81,7 @@ class Server:
             go = self._going_on(frame, go)
         if is_measured(frame) and not entry.is_plain:
             go = measured(frame, entry, go)
-        frame.promote(entry, go)
+        entry.go = go
 
     def _going_on(self, frame: CompiledFrame, program: Callable[..., Any]) -> Callable[..., Any]:
         frame_of = weakref.ref(frame)

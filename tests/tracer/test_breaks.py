@@ -277,6 +277,7 @@ def doubled(x):
 def test_a_call_with_another_class_does_not_spoil_the_calls_after_it() -> None:
     """What was learnt from a subclass holds for that class only."""
     compiled = jm.compile(doubled, backend="eager")
-    assert same(np.asarray(compiled(np.matrix([[1.0, 2.0]]))), np.asarray(doubled(np.matrix([[1.0, 2.0]]))))
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    assert repr(compiled(masked)) == repr(doubled(masked))
     assert same(compiled(ARANGE), doubled(ARANGE))
     assert compiled.jit.record.compiled[-1].node_count == 2
