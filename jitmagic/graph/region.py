@@ -86,7 +86,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Logic:
-    """``and``/``or`` of truth values, evaluated only as far as Python would; ``choose(test, a, b)``; ``max``/``min``."""
+    """``and``/``or`` of truth values, only as far as Python would; ``choose(test, a, b)``; ``max``/``min``."""
 
     operator: str
     operands: tuple[Expr, ...]
