@@ -17,6 +17,7 @@ from jitmagic.config import current
 from jitmagic.errors import InternalError, Unsupported, UserError
 from jitmagic.graph.graph import Graph
 from jitmagic.runtime.callers import caller_span
+from jitmagic.runtime.covering import cover
 from jitmagic.runtime.entry import Entry, hold_all, make_program
 from jitmagic.runtime.frame import Cells, CompiledFrame, Values
 from jitmagic.runtime.lowering import Lowered
@@ -172,6 +173,7 @@ class Compiler:
             lowered or Lowered(list),
             is_plain=program is None,
         )
+        entry.checked = cover(entry.guards, entry.constants, frame.names, takes_cells=frame.is_piece)
         capture.guards, capture.examples = GuardSet(), []  # they hold strongly what the entry holds weakly
         return entry
 

@@ -77,7 +77,7 @@ class Exits:
 def make_run(form: Form, entries: Sequence[Entry], names: Mapping[str, Any], exits: Exits) -> FunctionType:
     """Generate the check over all entries, in this order. ``names`` holds ``G``, ``B`` and the names of tests."""
     candidates = [
-        Candidate(e.guards, e.constants, (f"h{e.index}[0] += 1", f"go = g{e.index}", "break")) for e in entries
+        Candidate(e.checked, e.constants, (f"h{e.index}[0] += 1", f"go = g{e.index}", "break")) for e in entries
     ]
     selection = select(candidates, form.names)
     lines = "\n".join(" " * 12 + line for line in selection.lines)

@@ -49,10 +49,12 @@ class Entry:
     is_demoted: bool = False
     is_plain: bool = False  # calls that match run the plain function: there is no compiled form
     records: tuple[GuardRecord, ...] = ()
+    checked: list[Held] = field(default_factory=list)  # the same guards as calls check them: some behind one stamp
     plan: Plan | None = None  # the program's native form, if it has one
 
     def __post_init__(self) -> None:
         self.go = self.program
+        self.checked = self.guards
         self.records = tuple(guard_record(held.guard) for held in self.guards)
 
     @property

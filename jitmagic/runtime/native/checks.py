@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import ref
 
+import numpy as np
+
 from jitmagic.runtime.native.entry_text import REGISTERS, Check
 from jitmagic.runtime.native.layout import OFFSETS, dtype_word, errstate_mask, has_dict_tags
 from jitmagic.runtime.native.stamps import DictStamp, can_watch
@@ -301,6 +303,17 @@ def _not_in(checks: Checks, guard: Guard) -> None:
     checks.words.add(Check.NOT_IN, 0, checks.words.keep(scope), checks.words.keep(sys.intern(name)))
 
 
+def _not_among(checks: Checks, guard: Guard) -> None:
+    addresses = np.array(sorted(guard.constant), np.int64)
+    checks.words.keep(addresses)
+    checks.words.add(Check.NOT_AMONG, checks.load(guard.source), addresses.ctypes.data, len(addresses))
+
+
+def _pairs(checks: Checks, guard: Guard) -> None:
+    checks.words.keep(guard.constant)
+    checks.words.add(Check.PAIRS, 0, guard.constant.header_address)
+
+
 _MOST_KEYS = 32
 
 
@@ -336,6 +349,8 @@ _WRITERS: dict[str, Callable[[Checks, Guard], None]] = {
     "int64": _int64,
     "equal sizes": _equal_sizes,
     "not in": _not_in,
+    "not among": _not_among,
+    "pairs": _pairs,
     "keys": _keys,
     "unset cell": _unset_cell,
 }

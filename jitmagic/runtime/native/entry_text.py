@@ -99,6 +99,8 @@ class Check(IntEnum):
     # of a word that changes with it, that word when the checks last held, and the same before they are tried
     UNCHANGED = 30
     CHECKED = 31  # place of that UNCHANGED, counted back in bytes; n
+    PAIRS = 32  # 0, address of the header of some pairs
+    NOT_AMONG = 33  # r, address of ascending addresses, their number
 
 
 _NAMES = {
@@ -279,6 +281,26 @@ _CHECKS = """
                 holds = load_int64(o, {TYPE}) == load_int64(p, 16)
                 if holds:
                     holds = load_int64(o, {VALUE}) == 0
+            elif check == {C_PAIRS}:
+                at = load_int64(load_int64(p, 16), 0)
+                stop = at + load_int64(load_int64(p, 16), 8) * 16
+                while holds and at < stop:
+                    holds = load_int64(load_int64(at, 0), 0) == load_int64(at, 8)
+                    at += 16
+            elif check == {C_NOT_AMONG}:
+                n = 4
+                first = np.int64(0)
+                last = load_int64(p, 24)
+                while first < last:
+                    middle = (first + last) >> 1
+                    value = load_int64(load_int64(p, 16), middle * 8)
+                    if value == o:
+                        holds = False
+                        last = first
+                    elif value < o:
+                        first = middle + 1
+                    else:
+                        last = middle
             elif check >= {C_UNCHANGED}:
                 total = load_int64(p, 8)
                 if check == {C_UNCHANGED}:

@@ -18,14 +18,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 
 from jitmagic.backends.native.abi import Address
-from jitmagic.backends.native.link import link
-from jitmagic.backends.native.store import Stored, current_store
 from jitmagic.errors import InternalError
-from jitmagic.runtime.native.layout import dict_tag, has_dict_tags, is_known
+from jitmagic.runtime.native.ir import load_ir
+from jitmagic.runtime.native.layout import OFFSETS, dict_tag, has_dict_tags, is_known
 
 __all__ = ["DictStamp", "can_watch"]
 
@@ -91,26 +89,6 @@ done:
 _SYMBOL = "jitmagic_changed"
 
 
-def _generate() -> Stored:
-    """Object code of the callback."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    module = llvm.parse_assembly(_CALLBACK)
-    module.verify()
-    machine = llvm.Target.from_default_triple().create_target_machine(opt=2, reloc="pic", codemodel="default")
-    return Stored(_SYMBOL, machine.emit_object(module))
-
-
-def _load() -> Address:
-    store = current_store()
-    key = store.key(_CALLBACK, _SYMBOL, False)
-    stored = store.get(key)
-    if stored is None:
-        stored = _generate()
-        store.put(key, stored)
-    return link(stored.object_code, stored.symbol)
-
-
 @dataclass(slots=True)
 class _Watcher:
     """The process's one watcher. Everything in it changes under the GIL and ``lock``."""
@@ -165,7 +143,7 @@ def _watcher() -> _Watcher | None:
     """None before Python 3.12, and where eight others watch already."""
     if sys.version_info < (3, 12) or not is_known():
         return None
-    code = _load()
+    code = load_ir(_CALLBACK, _SYMBOL)
     number = ctypes.pythonapi.PyDict_AddWatcher(ctypes.c_void_p(int(code)))
     if number < 0:
         ctypes.pythonapi.PyErr_Clear()
@@ -207,6 +185,12 @@ class DictStamp:
     @property
     def address(self) -> int | None:
         return None if self._dicts else int(self._word.ctypes.data)
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """Addresses and the words that are there now; one of them is another after any change."""
+        if self._dicts:
+            return [(id(d) + OFFSETS["TAG"], dict_tag(d)) for d in self._dicts]
+        return [(int(self._word.ctypes.data), int(self._word[0]))]
 
     @property
     def value(self) -> int | tuple[int, ...]:

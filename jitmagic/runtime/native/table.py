@@ -108,7 +108,7 @@ class _Builder:
         checks = Checks(self.words, self.around, entry.constants)
         needed = entry.plan.needed if entry.plan is not None else []
         try:
-            checks.write([held.guard for held in entry.guards], needed)
+            checks.write([held.guard for held in entry.checked], needed)
         except NoForm:
             del self.words.words[start:], self.words.kept[kept:]
             return None

@@ -31,4 +31,5 @@ def not_held_guard(source: Source, held: frozenset[int]) -> Guard:
         "'it is one of them'",
         held,
         about=f"{source.text} is none of the modules' arrays",
+        form=("not among",),
     )

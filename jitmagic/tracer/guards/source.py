@@ -23,6 +23,7 @@ __all__ = [
     "ItemSource",
     "LocalSource",
     "MemberSource",
+    "OwnDictSource",
     "Source",
     "TypeSource",
 ]
@@ -173,6 +174,18 @@ class DictSource(_Step):
 
     def code(self, base: str) -> str:
         return f"{base}.__dict__[{self.name!r}]"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnDictSource(_Step):
+    """``origin.__dict__`` itself."""
+
+    @property
+    def text(self) -> str:
+        return f"{self.origin.text}.__dict__"
+
+    def code(self, base: str) -> str:
+        return f"{base}.__dict__"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import InternalError, Unsupported
+from jitmagic.nn import hooks
 from jitmagic.nn.dynamic import is_dynamic_class, mark_dynamic_class
 from jitmagic.nn.module import Module
 from jitmagic.nn.parameter import Parameter
-from jitmagic.tracer.guards import DictSource, MemberSource, Source
+from jitmagic.tracer.guards import DictSource, GlobalSource, MemberSource, Source
 from jitmagic.tracer.guards import kinds as guard
 from jitmagic.tracer.guards.module_kinds import no_key_guard
 from jitmagic.tracer.signals import Raised
@@ -146,7 +147,28 @@ class NNModuleTracker(ObjectTracker):
         self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
     ) -> VariableTracker:
         with named(tx, self):
+            if self._goes_straight(tx):
+                return self.attribute(tx, "forward").call(tx, args, kwargs)
             return super().call(tx, args, kwargs)
+
+    def _goes_straight(self, tx: Evaluator) -> bool:
+        """Whether nothing but ``forward`` happens: stock call protocol, no hooks here or for all modules (row N45)."""
+        for name in ("__call__", "_call_impl"):
+            if self.guarded_entry(tx, name) is not Module.__dict__[name]:
+                return False
+        if self.own(tx, "_call_impl") is not None or not self._has_call_protocol(tx):
+            return False
+        return not any(tx.truth(table) for table in self._hook_tables(tx))
+
+    def _has_call_protocol(self, tx: Evaluator) -> bool:
+        return all(self.own(tx, name) is not None for name in HOOKS)
+
+    def _hook_tables(self, tx: Evaluator) -> Iterator[VariableTracker]:
+        for name in HOOKS:
+            yield self.attribute(tx, name)
+        names = tx.output.constant_source(vars(hooks)).code("")
+        for name in ("BEFORE_ANY", "AFTER_ANY"):
+            yield tx.output.builder.wrap(tx, getattr(hooks, name), GlobalSource(name, names))
 
     def reconstruct(self, emit: Emitter) -> str:
         """A module made in the trace begins as its class makes it: with a plain dict of its own."""

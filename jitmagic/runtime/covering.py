@@ -1,0 +1,398 @@
+"""Takes the guards of an entry, gives the same guards with those on unchanged modules behind one comparison.
+
+What is read from a specialised module, from its tables and from what they hold, changes only with the dict that it
+stands in, the class dicts that its lookup went through, or the description of an array that the entry holds. All of
+these are compared at once (``runtime.native.pairs``): on Python 3.12 and later one stamp stands for all dicts, before
+that each dict has a tag. If anything differs, the guards are tested one by one and, if they hold, the new state is the
+one to compare with. What cannot be watched (lists, functions, objects of other classes) stays outside.
+"""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import importlib
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from jitmagic.nn import replaced
+from jitmagic.nn.module import Module
+from jitmagic.runtime.tracebacks import GENERATED
+from jitmagic.tracer.guards.codegen import Candidate, select
+from jitmagic.tracer.guards.guard import Guard
+from jitmagic.tracer.guards.holding import Held, hold
+from jitmagic.tracer.guards.source import (
+    ClosureSource,
+    ConstantSource,
+    DictSource,
+    EntrySource,
+    ItemSource,
+    LocalSource,
+    MemberSource,
+    OwnDictSource,
+    Source,
+)
+from jitmagic.tracer.variables.descriptors import find_in_class
+from jitmagic.tracer.variables.modules import is_plain_module_class
+
+__all__ = ["SMALLEST", "Cover", "cover"]
+
+SMALLEST = 16  # guards from which on they are worth a cover
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class whose entries can be changed
+_replacements = np.zeros(1, np.int64)  # of whole dicts or classes of modules
+
+
+def _note_replacement(_: Any) -> None:
+    _replacements[0] += 1
+
+
+replaced.watch(_note_replacement)
+
+
+class _OutOfReach(Exception):
+    """The value at a source may change without anybody knowing."""
+
+
+def cover(
+    guards: Sequence[Held], constants: Sequence[Any], names: Mapping[str, Any], *, takes_cells: bool
+) -> list[Held]:
+    """The guards as a call checks them. ``names`` are those of the frame; a piece ``takes_cells`` with each call."""
+    reach = Reach({g.guard.source: value for g in guards if (value := _tied(g.guard)) is not None}, constants)
+    covered = [g for g in guards if reach.covers(g.guard)]
+    if takes_cells:
+        covered = [g for g in covered if not any(isinstance(_root(s), ClosureSource) for s in _sources(g.guard))]
+    if len(covered) < SMALLEST or not _is_possible():
+        return list(guards)
+    left_out = set(map(id, covered))
+    made = Cover(covered, constants, names, reach)
+    return [*(g for g in guards if id(g) not in left_out), hold(made.guard())]
+
+
+def _is_possible() -> bool:
+    pairs, stamps = _native()
+    return pairs.mro_pair(Module) is not None and (stamps.can_watch() or stamps.has_dict_tags())
+
+
+def _native() -> Any:
+    """Loaded at the first entry for a module: they bring LLVM."""
+    return tuple(importlib.import_module(f"jitmagic.runtime.native.{name}") for name in ("pairs", "stamps"))
+
+
+def _tied(guard: Guard) -> Module | None:
+    """The module that an identity guard asks for."""
+    value = guard.constant() if isinstance(guard.constant, weakref.ref) else guard.constant
+    return value if guard.kind == "ID_MATCH" and _is_plain(value) else None
+
+
+def _is_plain(value: Any) -> bool:
+    """A module whose attributes are in a dict of its own, and nowhere else."""
+    cls = type(value)
+    if not is_plain_module_class(cls) or type(value.__dict__) is not dict:
+        return False
+    return find_in_class(cls, "__dict__") is Module.__dict__["__dict__"]
+
+
+def _sources(guard: Guard) -> tuple[Source, ...]:
+    return (guard.source, *guard.others)
+
+
+def _root(source: Source) -> Source:
+    return source.path[0]
+
+
+@dataclass(slots=True)
+class Reach:
+    """What can be read from the ``tied`` modules with everything on the way watched."""
+
+    tied: dict[Source, Module]
+    constants: Sequence[Any]
+    dicts: dict[int, dict[Any, Any]] = field(default_factory=dict)
+    places: dict[Source, dict[Any, Any]] = field(default_factory=dict)  # where those dicts were found
+    classes: dict[type, tuple[type, ...]] = field(default_factory=dict)  # with the bases that lookups went through
+    roots: set[Source] = field(default_factory=set)  # tied modules that are read from something unknown
+    arrays: dict[int, np.ndarray[Any, Any]] = field(default_factory=dict)
+    _known: dict[Source, Any] = field(default_factory=dict)
+
+    def again(self) -> Reach:
+        """The same from the start."""
+        return Reach(self.tied, self.constants)
+
+    def value(self, source: Source) -> Any:
+        """Raises _OutOfReach."""
+        if source not in self._known:
+            try:
+                self._known[source] = self._read(source)
+            except (_OutOfReach, LookupError):
+                self._known[source] = _OutOfReach
+        found = self._known[source]
+        if found is _OutOfReach:
+            raise _OutOfReach
+        return found
+
+    def _read(self, source: Source) -> Any:
+        step = _STEPS.get(type(source))
+        if step is not None:
+            try:
+                return step(self, source)
+            except (_OutOfReach, LookupError):
+                pass
+        self.roots.add(source)
+        return self.tied[source]
+
+    def watch(self, place: Source, found: Any) -> Any:
+        """The dict at ``place``, watched."""
+        if type(found) is not dict:
+            raise _OutOfReach
+        self.dicts[id(found)] = self.places[place] = found
+        return found
+
+    def own_dict(self, source: Source) -> Any:
+        """The dict of the module at ``source``."""
+        module = self.value(source)
+        if not _is_plain(module):
+            raise _OutOfReach
+        return self.watch(OwnDictSource(source), module.__dict__)
+
+    def watch_class(self, cls: type) -> None:
+        """Every lookup in ``cls`` depends on its bases and on what each of them holds."""
+        for base in cls.__mro__:
+            if base.__flags__ & _HEAP_TYPE and base not in self.classes:
+                found = class_dict(base)
+                self.dicts[id(found)] = found
+                self.classes[base] = base.__mro__
+
+    def covers(self, guard: Guard) -> bool:
+        """Whether the outcome depends on nothing but what is watched; then it is."""
+        test = _COVERED.get(guard.kind)
+        try:
+            held = test is not None and test(self, guard)
+        except _OutOfReach:
+            return False
+        return held and not (guard.source in self.roots and guard.kind in ("ID_MATCH", "TYPE_MATCH"))
+
+    @property
+    def is_same_classes(self) -> bool:
+        return all(cls.__mro__ is mro for cls, mro in self.classes.items())
+
+
+def class_dict(cls: type) -> dict[str, Any]:
+    """The dict behind the view that ``cls.__dict__`` is."""
+    found = gc.get_referents(cls.__dict__)[0]
+    if type(found) is not dict:
+        raise _OutOfReach
+    return found
+
+
+# ---------------------------------------------------------------- steps from one source to the next
+
+
+def _constant(reach: Reach, source: ConstantSource) -> Any:
+    return reach.constants[source.index]
+
+
+def _attribute(reach: Reach, source: DictSource) -> Any:
+    return reach.own_dict(source.origin)[source.name]
+
+
+def _class_entry(reach: Reach, source: EntrySource) -> Any:
+    cls = reach.value(source.origin)
+    if not isinstance(cls, type):
+        raise _OutOfReach
+    reach.watch_class(cls)
+    return cls.__dict__[source.name]
+
+
+def _item(reach: Reach, source: ItemSource) -> Any:
+    container = reach.value(source.origin)
+    if type(container) is tuple:
+        return container[source.key]
+    if type(source.key) not in (str, int):
+        raise _OutOfReach
+    return reach.watch(source.origin, container)[source.key]
+
+
+_STEPS: dict[type[Source], Any] = {
+    ConstantSource: _constant,
+    DictSource: _attribute,
+    EntrySource: _class_entry,
+    ItemSource: _item,
+    MemberSource: _item,
+}
+
+
+# ---------------------------------------------------------------- guards, by kind
+
+
+def _identity(reach: Reach, guard: Guard) -> bool:
+    reach.value(guard.source)
+    return guard.form == ("is",)
+
+
+def _type(reach: Reach, guard: Guard) -> bool:
+    """Classes of modules change only with notice, those of builtin objects never."""
+    value = reach.value(guard.source)
+    return _is_plain(value) or not type(value).__flags__ & _HEAP_TYPE
+
+
+def _literal(reach: Reach, guard: Guard) -> bool:
+    return not type(reach.value(guard.source)).__flags__ & _HEAP_TYPE
+
+
+def _lookup(reach: Reach, guard: Guard) -> bool:
+    value = reach.value(guard.source)
+    if not isinstance(value, type) and not _is_plain(value):
+        return False
+    reach.watch_class(value if isinstance(value, type) else type(value))
+    return True
+
+
+def _absence(reach: Reach, guard: Guard) -> bool:
+    value = reach.value(guard.source)
+    if type(value) is dict:
+        reach.watch(guard.source, value)
+    else:
+        reach.own_dict(guard.source)
+    return True
+
+
+def _keys(reach: Reach, guard: Guard) -> bool:
+    reach.watch(guard.source, reach.value(guard.source))
+    return True
+
+
+def _length(reach: Reach, guard: Guard) -> bool:
+    return type(reach.value(guard.source)) is tuple
+
+
+def _objects(reach: Reach, guard: Guard) -> bool:
+    """Which of them are one object."""
+    for source in _sources(guard):
+        reach.value(source)
+    return not isinstance(guard.constant, frozenset)
+
+
+def _array(reach: Reach, guard: Guard) -> bool:
+    value = reach.value(guard.source)
+    if type(value) is not np.ndarray or not isinstance(guard.source, ConstantSource):
+        return False
+    reach.arrays[id(value)] = value
+    return True
+
+
+_COVERED: dict[str, Any] = {
+    "ALIAS": _objects,
+    "ARRAY_MATCH": _array,
+    "BUILTIN_MATCH": _identity,
+    "CLASS_ATTRIBUTE": _lookup,
+    "CONSTANT_MATCH": _literal,
+    "DICT_KEYS": _keys,
+    "ID_MATCH": _identity,
+    "LIST_LENGTH": _length,
+    "NOT_PRESENT_IN_GENERIC_DICT": _absence,
+    "NO_ALIASING": _objects,
+    "PYMODULE_MATCH": _identity,
+    "TYPE_MATCH": _type,
+}
+
+
+class Cover:
+    """The covered guards of one entry. ``unchanged()`` compares; ``recheck(*values)`` tests them for real.
+
+    It holds the dicts, not the modules: the entry goes when a module dies that it is tied to.
+    """
+
+    __slots__ = ("_constants", "_guards", "_names", "_reach", "_same_dicts", "_stamp", "_test", "_verdict", "pairs")
+
+    def __init__(
+        self, guards: Sequence[Held], constants: Sequence[Any], names: Mapping[str, Any], reach: Reach
+    ) -> None:
+        self._guards, self._constants, self._names = guards, constants, names
+        self._verdict = np.ones(1, np.int64)  # whether the guards held when they were last tested
+        self._test: Any = None
+        self.pairs = _native()[0].Pairs()
+        self._take(reach)
+
+    def _take(self, reach: Reach) -> None:
+        """Watch what ``reach`` found."""
+        pairs, stamps = _native()
+        self._reach = reach
+        self._stamp = stamps.DictStamp(reach.dicts.values())
+        self._same_dicts: Any = None
+        words = [(int(self._verdict.ctypes.data), 1), (int(_replacements.ctypes.data), int(_replacements[0]))]
+        fixed = [pair for array in reach.arrays.values() for pair in pairs.array_pairs(array)]
+        classes = [pairs.mro_pair(cls) for cls in reach.classes]
+        self.pairs.put([*words, *self._stamp.pairs(), *classes], fixed)
+
+    @property
+    def header_address(self) -> int:
+        address: int = self.pairs.header_address
+        return address
+
+    @property
+    def unchanged(self) -> Any:
+        return self.pairs.unchanged
+
+    def guard(self) -> Guard:
+        """All of them as one."""
+        sources = self._parameters()
+        values = ", ".join("{v}" if k == 0 else f"{{v{k}}}" for k in range(len(sources)))
+        first = sources[0] if sources else self._guards[0].guard.source
+        return Guard(
+            "MODULES_UNCHANGED",
+            first,
+            f"{{k}}.unchanged() or {{k}}.recheck({values})",
+            "as compiled",
+            "'changed'",
+            self,
+            others=sources[1:],
+            about="everything read from modules",
+            form=("pairs",),
+        )
+
+    def _parameters(self) -> tuple[Source, ...]:
+        roots = {_root(s): None for g in self._guards for s in _sources(g.guard)}
+        return tuple(s for s in roots if isinstance(s, LocalSource))
+
+    def recheck(self, *values: Any) -> bool:
+        """Test the guards, and remember the outcome for the state that they were tested in."""
+        if not self._verdict[0] and self.pairs.hold_from(1):
+            return False
+        self.pairs.expect_present()
+        if self._test is None:
+            self._test = self._generate(self._guards)
+        held = bool(self._test(*values))
+        self._verdict[0] = held
+        if held and not (self._reach.is_same_classes and self._are_same_dicts(*values) and self.pairs.hold_from(1)):
+            self._take_again()
+        return held
+
+    def _are_same_dicts(self, *values: Any) -> bool:
+        if self._same_dicts is None:
+            self._same_dicts = self._generate([hold(_same(s, d)) for s, d in self._reach.places.items()])
+        return bool(self._same_dicts(*values))
+
+    def _take_again(self) -> None:
+        """Other dicts stand where those that are watched stood, or arrays are described elsewhere."""
+        reach = self._reach.again()
+        if all([reach.covers(held.guard) for held in self._guards]):
+            self._take(reach)
+
+    def _generate(self, guards: Sequence[Held]) -> FunctionType:
+        parameters = {s.name: f"p{k}" for k, s in enumerate(self._parameters()) if isinstance(s, LocalSource)}
+        selection = select([Candidate(guards, self._constants, ("return True",))], parameters)
+        body = "\n".join("        " + line for line in selection.lines)
+        text = f"def test({', '.join(parameters.values())}):\n    try:\n{body}\n    except Exception:\n        pass\n"
+        namespace = {**self._names, **selection.names, "__builtins__": builtins.__dict__}
+        exec(compile(text, f"{GENERATED}guards on modules>", "exec", dont_inherit=True), namespace)
+        test = namespace.pop("test")
+        assert isinstance(test, FunctionType)
+        return test
+
+
+def _same(place: Source, found: dict[Any, Any]) -> Guard:
+    return Guard("ID_MATCH", place, "id({v}) == {k}", "this dict", constant=id(found))
