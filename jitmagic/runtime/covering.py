@@ -62,7 +62,7 @@ def cover(
     guards: Sequence[Held], constants: Sequence[Any], names: Mapping[str, Any], *, takes_cells: bool
 ) -> list[Held]:
     """The guards as a call checks them. ``names`` are those of the frame; a piece ``takes_cells`` with each call."""
-    reach = Reach({g.guard.source: value for g in guards if (value := _tied(g.guard)) is not None}, constants)
+    reach = Reach({g.guard.source: weakref.ref(m) for g in guards if (m := _tied(g.guard)) is not None}, constants)
     covered = [g for g in guards if reach.covers(g.guard)]
     if takes_cells:
         covered = [g for g in covered if not any(isinstance(_root(s), ClosureSource) for s in _sources(g.guard))]
@@ -109,7 +109,7 @@ def _root(source: Source) -> Source:
 class Reach:
     """What can be read from the ``tied`` modules with everything on the way watched."""
 
-    tied: dict[Source, Module]
+    tied: dict[Source, weakref.ref[Module]]
     constants: Sequence[Any]
     dicts: dict[int, dict[Any, Any]] = field(default_factory=dict)
     places: dict[Source, dict[Any, Any]] = field(default_factory=dict)  # where those dicts were found
@@ -141,8 +141,11 @@ class Reach:
                 return step(self, source)
             except (_OutOfReach, LookupError):
                 pass
+        found = self.tied[source]()
+        if found is None:
+            raise _OutOfReach
         self.roots.add(source)
-        return self.tied[source]
+        return found
 
     def watch(self, place: Source, found: Any) -> Any:
         """The dict at ``place``, watched."""
@@ -174,6 +177,10 @@ class Reach:
         except _OutOfReach:
             return False
         return held and not (guard.source in self.roots and guard.kind in ("ID_MATCH", "TYPE_MATCH"))
+
+    def forget(self) -> None:
+        """Let go of the values that were read, modules among them."""
+        self._known.clear()
 
     @property
     def is_same_classes(self) -> bool:
@@ -320,6 +327,7 @@ class Cover:
     def _take(self, reach: Reach) -> None:
         """Watch what ``reach`` found."""
         pairs, stamps = _native()
+        reach.forget()
         self._reach = reach
         self._stamp = stamps.DictStamp(reach.dicts.values())
         self._same_dicts: Any = None
