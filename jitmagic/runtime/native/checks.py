@@ -31,6 +31,7 @@ from jitmagic.tracer.guards.source import (
     GlobalSource,
     ItemSource,
     LocalSource,
+    MemberSource,
     Source,
     TypeSource,
 )
@@ -400,6 +401,8 @@ def _from_own_dict(checks: Checks, source: DictSource) -> int:
 
 def _item(checks: Checks, source: ItemSource) -> int:
     kind, key = checks.kinds.get(source.origin), source.key
+    if kind is None and type(key) is str:
+        kind = dict  # the load itself asks for the class
     if isinstance(source.origin, AttributeSource):
         kind = _DEFAULTS.get(source.origin.name, (0, kind))[1]
     origin = checks.load(source.origin)
@@ -441,6 +444,7 @@ _LOADS: dict[type[Source], Callable[[Checks, Any], int]] = {
     ConstantSource: _constant,
     DictSource: _from_own_dict,
     ItemSource: _item,
+    MemberSource: _item,
     TypeSource: _type_of,
     AttributeSource: _attribute,
 }

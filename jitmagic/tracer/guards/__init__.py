@@ -1,6 +1,7 @@
 """Takes what a trace read, gives guards: tests that must hold for a cache entry to be used again."""
 
 from jitmagic.tracer.guards.guard import Guard, GuardSet
+from jitmagic.tracer.guards.orders import key_order_guard, member_order_guard
 from jitmagic.tracer.guards.source import (
     AttributeSource,
     CellSource,
@@ -31,4 +32,6 @@ __all__ = [
     "MemberSource",
     "Source",
     "TypeSource",
+    "key_order_guard",
+    "member_order_guard",
 ]
