@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from typing import Any
 
@@ -31,10 +32,16 @@ class _Asked(threading.local):
 _silent, _raising = _Asked(), _Asked()
 _IGNORE = ("ignore", _silent, Warning, None, 0)
 _RAISE = ("error", _raising, Warning, None, 0)
+_ALL_IGNORED = ("ignore", None, Warning, None, 0)  # of warnings.simplefilter("ignore")
 
 
 def _filters() -> Any:
     return warnings.filters
+
+
+def _take_out(filters: Any, entry: Any) -> None:
+    with suppress(ValueError):  # another thread emptied the list in the meantime
+        filters.remove(entry)
 
 
 class Quiet:
@@ -52,7 +59,7 @@ class Quiet:
     def __exit__(self, *error: Any) -> None:
         self.state.__exit__(*error)
         _silent.count -= 1
-        self.filters.remove(_IGNORE)
+        _take_out(self.filters, _IGNORE)
 
 
 def outspoken(run: Callable[..., Any]) -> Callable[..., Any]:
@@ -61,12 +68,14 @@ def outspoken(run: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(run)
     def heard(*inputs: Any) -> Any:
         filters = _filters()
+        if filters and filters[0] == _ALL_IGNORED:
+            return run(*inputs)
         filters.insert(0, _RAISE)
         _raising.count += 1
         try:
             return run(*inputs)
         finally:
             _raising.count -= 1
-            filters.remove(_RAISE)
+            _take_out(filters, _RAISE)
 
     return heard

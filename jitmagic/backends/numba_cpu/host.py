@@ -31,6 +31,7 @@ from jitmagic.backends.native.inner_loop import inner_loop
 from jitmagic.backends.native.launch import make_launcher
 from jitmagic.backends.numba_cpu.conditions import listened, quiet
 from jitmagic.backends.numba_cpu.folds import combine_source
+from jitmagic.backends.numba_cpu.spoken import may_speak
 from jitmagic.graph import ArrayMeta, Node, SymInt
 from jitmagic.graph.polynomial import Polynomial, Symbol
 from jitmagic.ops.functional import copy_layout
@@ -358,8 +359,8 @@ def write_host(plan: Schedule, natives: dict[str, Native]) -> Host:
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     exec(compile(source, filename, "exec"), writer.scope)
     run = writer.scope["run"]
-    outside = [step_node(s) for s in plan.steps if _may_warn(s)]
-    if any(node is not None and not isinstance(getattr(node.op, "call", None), np.ufunc) for node in outside):
+    outside = [node for node in map(step_node, filter(_may_warn, plan.steps)) if node is not None]
+    if any(map(may_speak, outside)):
         run = outspoken(run)
     return Host(quiet(run) if outside else run, source)
 

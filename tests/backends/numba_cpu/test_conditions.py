@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import threading
+import warnings
+from typing import Any
+
 import numpy as np
 import pytest
+
+import jitmagic as jm
 
 from jitmagic.backends.base import Bail
 from jitmagic.backends.numba_cpu.program import Program, compile_graph
 from jitmagic.graph import Graph
+from jitmagic.ops.quiet import outspoken
 from tests.backends.building import Recorder, assert_agrees
 
 
@@ -164,3 +171,61 @@ def test_clip_runs_in_the_kernel() -> None:
     program = compile_graph(graph)
     assert program.extern_count == 0
     assert_agrees(program, graph, [NAN[: 40 * 5].repeat(10).reshape(40, 50), recorder.inputs[1]])
+
+
+def real_part(x: Any) -> Any:
+    """Warns twice: about the imaginary part, and about the logarithm of 0."""
+    y = x.astype(np.float64)
+    return np.log(y) * 2.0 + 1.0
+
+
+def spread(x: Any) -> Any:
+    """Warns in words only if there are less than five elements."""
+    return np.var(x, ddof=4) + np.log(x) * 2.0
+
+
+@pytest.mark.parametrize(("function", "x"), [(real_part, np.zeros(4) + 0j), (spread, np.zeros(3))])
+def test_what_an_extern_says_is_said_once_at_the_users_line(function: Any, x: Any) -> None:
+    """Messages, categories, files and lines are those of the plain function, call after call."""
+    compiled = jm.compile(function)
+    for _ in range(3):
+        seen = []
+        for form in (function, compiled):
+            with warnings.catch_warnings(record=True) as shown:
+                warnings.simplefilter("always")
+                form(x)
+            seen.append([(str(w.message), w.category, w.filename, w.lineno) for w in shown])
+        assert seen[0] == seen[1]
+        assert len(seen[0]) >= 2
+
+
+def test_warnings_of_other_threads_stay_warnings() -> None:
+    """While an extern runs in one thread, a second one warns and goes on; the filters are as before."""
+    inside, done = threading.Event(), threading.Event()
+
+    def run() -> list[Any]:
+        inside.set()
+        assert done.wait(10)
+        warnings.warn("from the extern", stacklevel=1)
+        return []
+
+    caught: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            outspoken(run)()
+        except Warning as warning:
+            caught.append(warning)
+
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        before = list(warnings.filters)
+        thread = threading.Thread(target=call)
+        thread.start()
+        assert inside.wait(10)
+        warnings.warn("from another thread", stacklevel=1)
+        done.set()
+        thread.join()
+        assert list(warnings.filters) == before
+    assert [str(w.message) for w in shown] == ["from another thread"]
+    assert [str(c) for c in caught] == ["from the extern"]
