@@ -162,7 +162,7 @@ class Builder:
             whole = isinstance(node.meta, ArrayMeta) and node.meta.ndim == self.kernel.ndim
             axes = tuple(Index(a if a in kept else None) for a in range(self.kernel.ndim) if whole or a in kept)
         self.kernel.body.append(Fold(fold.kind, Access(name, axes), value))
-        self.kernel.flags |= ALL_FLAGS if fold.dtype.kind == "f" else 0
+        self.kernel.flags |= ALL_FLAGS if fold.dtype.kind == "f" and fold.kind in ("sum", "mean") else 0
         return name
 
     def store(self, node: Node) -> str:

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from jitmagic.backends.loops.operands import dense_axes, is_array, loop_dtype
-from jitmagic.graph import ArrayMeta, Node
+from jitmagic.graph import ArrayMeta, Node, SymInt
+from jitmagic.graph.polynomial import symbols_of
 from jitmagic.ops.lowering import Reduction
 
 __all__ = ["FoldRecipe", "fold_recipe"]
 
-KINDS = ("sum", "mean")
-SHAPES = ("R", "KR", "RK")  # reduced and kept runs of axes, from the outermost, that loops exist for
+KINDS = ("sum", "mean", "max", "min", "any", "all", "prod")
+SHAPES = ("R", "KR", "RK", "KRK")  # reduced and kept runs of axes, from the outermost, that loops exist for
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +63,24 @@ def _arguments(node: Node) -> dict[str, Any]:
 
 
 def _exact(kind: str, source: ArrayMeta, result: ArrayMeta) -> bool:
-    """Floats in their own dtype; whole numbers in any order. (A sum that casts depends on NumPy's buffer size.)"""
+    """Floats in their own dtype; whole numbers in any order. (A sum that casts depends on NumPy's buffer size.)
+
+    Products of floats gain nothing: each waits for the one before it.
+    """
     if not loop_dtype(result.dtype):
         return False
+    if kind in ("any", "all"):
+        return result.dtype == np.bool_
+    if kind in ("max", "min"):
+        return source.dtype == result.dtype and source.dtype.kind != "b" and not _may_be_empty(source)
     if source.dtype.kind == "f":
-        return source.dtype == result.dtype
-    return kind == "sum" and result.dtype.kind in "iu"
+        return source.dtype == result.dtype and kind != "prod"
+    return kind in ("sum", "prod") and result.dtype.kind in "iu"
+
+
+def _may_be_empty(source: ArrayMeta) -> bool:
+    """Nothing is the largest of no elements: NumPy refuses. (Other sizes are compiled for 2 and more.)"""
+    return any(s.run_time for n in source.shape if isinstance(n, SymInt) for s in symbols_of(n.poly))
 
 
 def _axes(axis: Any, ndim: int) -> tuple[int, ...] | None:

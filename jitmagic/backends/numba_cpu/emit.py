@@ -41,6 +41,7 @@ from jitmagic.backends.numba_cpu.expressions import (
     typed,
 )
 from jitmagic.backends.numba_cpu.folds import emit_folds
+from jitmagic.backends.numba_cpu.merging import columns_merge, is_merged, needs_signs
 from jitmagic.backends.numba_cpu.text import Text
 from jitmagic.backends.numba_cpu.tiles import emit_tiles
 
@@ -149,8 +150,11 @@ class Emitter:
 
     @property
     def has_ranges(self) -> bool:
-        """Whether some conversion is defined only for a range of values."""
-        return any(isinstance(s, Cast) and range_text(s) for s in self.kernel.body)
+        """Whether some conversion, or the sign of some zero, is defined only for some values."""
+        return any(
+            (isinstance(s, Cast) and range_text(s)) or (isinstance(s, Fold) and needs_signs(s))
+            for s in self.kernel.body
+        )
 
     def finish(self) -> None:
         if self.has_ranges:
@@ -296,11 +300,15 @@ class Emitter:
 
     def accumulate(self, statement: Fold, depth: int, variable: str) -> None:
         """Add to the result in memory: the way of folds along outer axes."""
-        if self.kernel.shape != "RK":
+        if self.kernel.shape not in ("RK", "KRK"):
             return
         dtype = statement.value.dtype
-        place = f"{self.names[statement.access]}, {self.offset(statement.access, depth, variable, False)}"
-        self.text.add(f"store_{dtype}({place}, {typed(f'load_{dtype}({place}) + {statement.value}', dtype)})")
+        place = f"{self.pointer(statement.access, depth)}, {self.offset(statement.access, depth, variable, False)}"
+        if is_merged(statement):
+            for line in columns_merge(statement, place):
+                self.text.add(line)
+        else:
+            self.text.add(f"store_{dtype}({place}, {typed(f'load_{dtype}({place}) + {statement.value}', dtype)})")
 
 
 def _gaps(name: str, dense: tuple[int, ...] | None, dtype: Any) -> list[str]:

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from jitmagic.backends.loops.ir import Fold, Value
+from jitmagic.backends.native.abi import Status
 from jitmagic.backends.numba_cpu.expressions import typed
+from jitmagic.backends.numba_cpu.merging import finish, first, is_merged, merge_block, merge_parts, start_run
 from jitmagic.backends.numba_cpu.text import Text
 from jitmagic.backends.numba_cpu.tiles import TILE_LIMIT, Tiles
 
@@ -25,7 +27,7 @@ ACCUMULATORS = 8
 
 def emit_folds(owner: Any) -> None:
     """The loops of ``owner.kernel``, by the shape of its folds."""
-    {"R": _whole, "KR": _rows, "RK": _columns}[owner.kernel.shape](owner)
+    {"R": _whole, "KR": _rows, "RK": _columns, "KRK": _planes}[owner.kernel.shape](owner)
 
 
 def _folds(owner: Any) -> list[Fold]:
@@ -52,10 +54,10 @@ def _whole(owner: Any) -> None:
         "        length = half",
     ):
         text.add(line)
-    _tree(text, tiles, folds)
+    _run(text, tiles, folds)
     for k, fold in enumerate(folds):
         size = fold.value.dtype.itemsize
-        text.add(f"store_{fold.value.dtype}({fold.access.operand}, part * {size}, sum{k})")
+        text.add(f"store_{fold.value.dtype}({fold.access.operand}, part * {size}, sum{k}_value)")
     text.close()
 
 
@@ -64,56 +66,73 @@ def _rows(owner: Any) -> None:
     text, folds = owner.text, _folds(owner)
     tiles = _prepare(owner, 1, folds)
     text.open("for i0 in range(lo, hi):")
-    for access, name in owner.names.items():
-        stride = owner.stride(access, 0)
-        if stride != "0":
-            text.add(f"{name}_1 = {name} + i0 * {stride}")
-    owner.outer_values(1)
+    _enter(owner, 0)
     tiles.slots()
     length = " * ".join(f"n{axis}" for axis in owner.nest.levels[1])
     text.add(f"start, length = 0, {length}")
-    _tree(text, tiles, folds)
+    _run(text, tiles, folds)
     for k, fold in enumerate(folds):
-        result = _mean(_from_zero(f"sum{k}", fold.value.dtype), length, fold)
+        value = f"sum{k}_value"
+        result = value if is_merged(fold) else _mean(_from_zero(value, fold.value.dtype), length, fold)
         text.add(f"store_{fold.value.dtype}({owner.pointer(fold.access, 1)}, 0, {result})")
     text.close()
 
 
 def _columns(owner: Any) -> None:
     """One number of each column: rows are added one after the other, a tile of columns at a time."""
-    text, folds = owner.text, _folds(owner)
     tiles = Tiles(owner, 1)
     tiles.plan()
+    _plane(owner, tiles, tiles.prepare(TILE_LIMIT), "lo", "hi")
+
+
+def _planes(owner: Any) -> None:
+    """As columns, for each turn of an outer loop."""
+    text = owner.text
+    tiles = Tiles(owner, 2)
+    tiles.plan()
     size = tiles.prepare(TILE_LIMIT)
-    text.open(f"for tile in range(lo, hi, {size}):")
-    text.add(f"count = min({size}, hi - tile)")
+    text.open("for i0 in range(lo, hi):")
+    _enter(owner, 0)
+    _plane(owner, tiles, size, "0", " * ".join(f"n{axis}" for axis in owner.nest.levels[2]))
+    text.close()
+
+
+def _enter(owner: Any, depth: int) -> None:
+    """The addresses inside of the loop over ``i<depth>``, and what is known once it was entered."""
+    for access, name in owner.names.items():
+        stride = owner.stride(access, depth)
+        if stride != "0":
+            owner.text.add(f"{name}_{depth + 1} = {owner.pointer(access, depth)} + i{depth} * {stride}")
+    owner.outer_values(depth + 1)
+
+
+def _plane(owner: Any, tiles: Tiles, size: int, lo: str, hi: str) -> None:
+    text, folds, depth = owner.text, _folds(owner), tiles.depth - 1
+    text.open(f"for tile in range({lo}, {hi}, {size}):")
+    text.add(f"count = min({size}, {hi} - tile)")
     for fold in folds:
         dtype = fold.value.dtype
-        zero = typed("0.0" if dtype.kind == "f" else "0", dtype)
+        start = first(fold) if is_merged(fold) else typed("0.0", dtype)
         text.open("for j in range(count):")
-        text.add(f"store_{dtype}({_place(owner, fold)}, {zero})")
+        text.add(f"store_{dtype}({_place(owner, fold, depth)}, {start})")
         text.close()
-    rows = " * ".join(f"n{axis}" for axis in owner.nest.levels[0])
-    text.open(f"for i0 in range({rows}):")
-    for access, name in owner.names.items():
-        stride = owner.stride(access, 0)
-        if stride != "0":
-            text.add(f"{name}_1 = {name} + i0 * {stride}")
-    owner.outer_values(1)
+    rows = " * ".join(f"n{axis}" for axis in owner.nest.levels[depth])
+    text.open(f"for i{depth} in range({rows}):")
+    _enter(owner, depth)
     tiles.slots()
     tiles.block()
     text.close()
     for fold in folds:
         if fold.kind == "mean":
-            dtype, place = fold.value.dtype, _place(owner, fold)
+            dtype, place = fold.value.dtype, _place(owner, fold, depth)
             text.open("for j in range(count):")
             text.add(f"store_{dtype}({place}, {_mean(f'load_{dtype}({place})', rows, fold)})")
             text.close()
     text.close()
 
 
-def _place(owner: Any, fold: Fold) -> str:
-    return f"{owner.names[fold.access]}, (tile + j) * {owner.stride(fold.access, 1)}"
+def _place(owner: Any, fold: Fold, depth: int) -> str:
+    return f"{owner.pointer(fold.access, depth)}, (tile + j) * {owner.stride(fold.access, depth + 1)}"
 
 
 def _from_zero(total: str, dtype: np.dtype[Any]) -> str:
@@ -130,15 +149,36 @@ def _prepare(owner: Any, depth: int, folds: list[Fold]) -> Tiles:
     """Buffers of one block for everything that the stages hand on, and for what is summed."""
     tiles = Tiles(owner, depth)
     tiles.plan()
-    tiles.prepare(BLOCK, [fold.value for fold in folds])
-    owner.text.add(f"runs = stack({STACK_BYTES})")
-    for k, _ in enumerate(folds):
+    in_order = [k for k, fold in enumerate(folds) if not is_merged(fold)]
+    tiles.size = tiles.prepare(BLOCK if in_order else TILE_LIMIT, [fold.value for fold in folds])
+    if in_order:
+        owner.text.add(f"runs = stack({STACK_BYTES})")
+    for k in in_order:
         owner.text.add(f"sums{k} = stack({STACK_BYTES})")
     return tiles
 
 
+def _run(text: Text, tiles: Tiles, folds: list[Fold]) -> None:
+    """Fold the run ``start, length`` into ``sum0_value``, ``sum1_value``, ..."""
+    merged = {k: fold for k, fold in enumerate(folds) if is_merged(fold)}
+    for k, fold in merged.items():
+        start_run(text, fold, f"sum{k}")
+    if len(merged) < len(folds):
+        _tree(text, tiles, folds)
+    else:
+        text.open(f"for tile in range(start, start + length, {tiles.size}):")
+        text.add(f"count = min({tiles.size}, start + length - tile)")
+        tiles.block()
+        for k, fold in merged.items():
+            merge_block(text, fold, tiles.buffers[fold.value], f"sum{k}")
+        text.close()
+    for k, fold in merged.items():
+        finish(text, fold, f"sum{k}")
+
+
 def _tree(text: Text, tiles: Tiles, folds: list[Fold]) -> None:
-    """Sum the run ``start, length`` into ``sum0``, ``sum1``, ...: ``runs`` holds runs to come; -1 means add two."""
+    """Sum floats pairwise: ``runs`` holds runs to come; -1 means add two. What is merged goes along."""
+    in_order = {k: fold for k, fold in enumerate(folds) if not is_merged(fold)}
     for line in (
         "store_int64(runs, 0, start)",
         "store_int64(runs, 8, length)",
@@ -152,7 +192,7 @@ def _tree(text: Text, tiles: Tiles, folds: list[Fold]) -> None:
     ):
         text.add(line)
     text.indent += 2
-    for k, fold in enumerate(folds):
+    for k, fold in in_order.items():
         left, right = (f"load_{fold.value.dtype}(sums{k}, done - {n})" for n in (8, 0))
         text.add(f"store_{fold.value.dtype}(sums{k}, done - 8, {typed(f'{left} + {right}', fold.value.dtype)})")
     text.indent -= 1
@@ -171,23 +211,21 @@ def _tree(text: Text, tiles: Tiles, folds: list[Fold]) -> None:
     text.open("else:")
     tiles.block()
     for k, fold in enumerate(folds):
-        _block_sum(text, tiles.buffers[fold.value], fold.value, f"sum{k}")
-        text.add(f"store_{fold.value.dtype}(sums{k}, done, sum{k})")
+        buffer = tiles.buffers[fold.value]
+        if k in in_order:
+            _block_sum(text, buffer, fold.value, f"sum{k}")
+            text.add(f"store_{fold.value.dtype}(sums{k}, done, sum{k})")
+        else:
+            merge_block(text, fold, buffer, f"sum{k}")
     text.add("done += 8")
     text.close(2)
-    for k, fold in enumerate(folds):
-        text.add(f"sum{k} = load_{fold.value.dtype}(sums{k}, 0)")
+    for k, fold in in_order.items():
+        text.add(f"sum{k}_value = load_{fold.value.dtype}(sums{k}, 0)")
 
 
 def _block_sum(text: Text, buffer: str, value: Value, name: str) -> None:
-    """The sum of ``count`` elements of a buffer, at most ``BLOCK``."""
+    """The sum of ``count`` floats of a buffer, at most ``BLOCK``."""
     dtype = value.dtype
-    if dtype.kind != "f":  # whole numbers: the order does not matter
-        text.add(f"{name} = {typed('0', dtype)}")
-        text.open("for j in range(count):")
-        text.add(f"{name} = {typed(f'{name} + load_{dtype}({buffer}, j * {dtype.itemsize})', dtype)}")
-        text.close()
-        return
 
     def element(index: str) -> str:
         return f"load_{dtype}({buffer}, ({index}) * {dtype.itemsize})"
@@ -209,19 +247,22 @@ def _block_sum(text: Text, buffer: str, value: Value, name: str) -> None:
     text.close()
 
 
-def combine_source(dtype: np.dtype[Any]) -> str:
-    """A kernel that adds up the parts of a tree, in place, and divides by ``divisor`` unless that is 0."""
+def combine_source(kind: str, dtype: np.dtype[Any]) -> str:
+    """A kernel that joins the parts of a run, in place; sums of floats are divided by ``divisor`` unless that is 0."""
+    head = ["def kernel(args, lo, hi):", "    a, width, divisor = arg(args, 0), arg(args, 1), arg(args, 3)"]
+    if dtype.kind != "f" or kind in ("max", "min"):
+        body = [*merge_parts(kind, dtype), "if bad != 0:", f"    return {int(Status.VALUE_ERROR)}"]
+        return "\n".join([*head, *(f"    {line}" for line in body), "    return 0", ""])
     pair = typed(f"load_{dtype}(a, 2 * j * {dtype.itemsize}) + load_{dtype}(a, (2 * j + 1) * {dtype.itemsize})", dtype)
+    quotient = typed(f"load_{dtype}(a, 0) / np.float64(divisor)", dtype)
     lines = [
-        "def kernel(args, lo, hi):",
-        "    a, width, divisor = arg(args, 0), arg(args, 1), arg(args, 3)",
+        *head,
         "    while width > 1:",
         "        width //= 2",
         "        for j in range(width):",
         f"            store_{dtype}(a, j * {dtype.itemsize}, {pair})",
+        f"    store_{dtype}(a, 0, {_from_zero(f'load_{dtype}(a, 0)', dtype)})",
+        "    if divisor != 0:",
+        f"        store_{dtype}(a, 0, {quotient})",
     ]
-    if dtype.kind == "f":
-        quotient = typed(f"load_{dtype}(a, 0) / np.float64(divisor)", dtype)
-        lines.append(f"    store_{dtype}(a, 0, {_from_zero(f'load_{dtype}(a, 0)', dtype)})")
-        lines += ["    if divisor != 0:", f"        store_{dtype}(a, 0, {quotient})"]
     return "\n".join([*lines, "    return 0", ""])

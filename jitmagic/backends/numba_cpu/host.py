@@ -250,10 +250,11 @@ class Writer:
     def combine(self, fold: Fold, name: str, total: Any) -> None:
         """Add up the parts; the result is a NumPy scalar."""
         dtype = fold.value.dtype
-        kernel = compile_kernel(combine_source(dtype), "kernel")
-        self.scope[f"combine_{dtype}"] = kernel.address
+        kernel = compile_kernel(combine_source(fold.kind, dtype), "kernel")
+        name_of_kernel = f"combine_{fold.kind}_{dtype}"
+        self.scope[name_of_kernel] = kernel.address
         divisor = self.size(total) if fold.kind == "mean" else "0"
-        self.run_kernel("a1i", f"combine_{dtype}", f"1, 0, {name}, {divisor}", ALL_FLAGS, fold.kind)
+        self.run_kernel("a1i", name_of_kernel, f"1, 0, {name}, {divisor}", ALL_FLAGS, fold.kind)
         self.lines.append(f"    {name} = {name}[0]")
 
     def allocation(self, node: Node) -> str:

@@ -1,4 +1,4 @@
-"""Takes a node that NumPy runs, tells whether NumPy may call ``warnings.warn`` in it: most of its functions never do."""
+"""Takes a node that NumPy runs, tells whether NumPy may call ``warnings.warn`` in it: most functions never do."""
 
 from __future__ import annotations
 

@@ -59,6 +59,7 @@ class Tiles:
     stage: dict[int, list[Statement]] = field(default_factory=dict)
     calls: dict[int, list[Strided]] = field(default_factory=dict)
     buffers: dict[Value, str] = field(default_factory=dict)
+    size: int = 0
 
     def plan(self) -> None:
         """Give every statement of the loop its stage."""

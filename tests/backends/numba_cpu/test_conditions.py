@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import jitmagic as jm
-
 from jitmagic.backends.base import Bail
 from jitmagic.backends.numba_cpu.program import Program, compile_graph
 from jitmagic.graph import Graph

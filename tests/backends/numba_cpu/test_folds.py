@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jitmagic.backends.base import Bail
 from jitmagic.backends.numba_cpu.program import Program, compile_graph
 from jitmagic.config import configure
 from jitmagic.graph import Graph
@@ -119,3 +120,77 @@ def test_threads_do_not_change_sums() -> None:
         for threads in (1, 4):
             with configure(threads=threads):
                 assert_agrees(program, graph, [x])
+
+
+EXTREMES = [np.inf, -np.inf, 0.0, 1e30, np.nan]
+AXES: list[Any] = [((40_000,), None), ((7, 90), 1), ((90, 7), 0), ((2, 30, 40), 1)]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i1", "u8", "i4"])
+def test_extremes_tests_and_products(dtype: str) -> None:
+    """With NaN and infinities and without, in one kernel with what they fold."""
+    rng = np.random.default_rng(8)
+    for shape, axis in AXES if dtype == "f8" else AXES[:2]:
+        x = (rng.standard_normal(shape) * 50).astype(dtype) if dtype[0] == "f" else rng.integers(0, 99, shape, dtype)
+        special = x.copy()
+        if dtype[0] == "f":
+            special.flat[:: x.size // 5] = np.array([*EXTREMES, 7.0])[: len(special.flat[:: x.size // 5])]
+        recorder = Recorder()
+        y = recorder.call("subtract", recorder.input(x), np.dtype(dtype).type(3).item())
+        kinds = ["max", "min", "any", "all", *(["prod"] if dtype[0] != "f" else [])]
+        results = [recorder.call(kind, y, axis=axis) for kind in kinds]
+        results += [
+            recorder.call(kind, recorder.call("less", y, limit), axis=axis)
+            for kind in ("any", "all")
+            for limit in (0, 100)
+        ]
+        graph = recorder.finish(*results)
+        program = compile_graph(graph)
+        assert program.extern_count == 0
+        assert_agrees(program, graph, [x])
+        assert_agrees(program, graph, [special])
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("kind", ["max", "min"])
+def test_zeros_of_both_signs_are_left_to_numpy(kind: str, axis: int | None) -> None:
+    """Which one NumPy gives depends on its vectors; zeros of one sign, or with a larger number, are no matter."""
+    sign = 1.0 if kind == "max" else -1.0
+    x = np.full((50, 60), -sign)
+    recorder = Recorder()
+    y = recorder.call("multiply", recorder.input(x), 1.0)
+    graph = recorder.finish(recorder.call(kind, y, axis=axis))
+    program = compile_graph(graph)
+    assert program.extern_count == 0
+    for zero in (0.0, -0.0):
+        x[10, 5:], x[20, 5:] = zero, zero
+        assert_agrees(program, graph, [x])
+    x[10, 7], x[20] = 0.0, 0.0
+    x[20, 7] = -0.0
+    with pytest.raises(Bail):
+        program([x])
+    if axis != 1:
+        x[0] = sign
+        assert_agrees(program, graph, [x])
+
+
+def test_softmax_with_its_maximum() -> None:
+    """Maximum, exponential and sum along rows: bits of NumPy, nothing but kernels after the first maximum."""
+    x = np.random.default_rng(9).standard_normal((60, 500))
+    recorder = Recorder()
+    scaled = recorder.call("multiply", recorder.input(x), 3.0)
+    shifted = recorder.call("subtract", scaled, recorder.call("max", scaled, axis=1, keepdims=True))
+    e = recorder.call("exp", shifted)
+    graph = recorder.finish(recorder.call("true_divide", e, recorder.call("sum", e, axis=1, keepdims=True)))
+    program = compile_graph(graph, smallest=1)
+    assert program.extern_count == 0
+    assert_agrees(program, graph, [x])
+
+
+def test_middle_axes_have_a_kernel() -> None:
+    """The mean over the middle of three axes, columns added one after the other."""
+    x = np.random.default_rng(10).standard_normal((4, 70, 30))
+    program, graph = both(x, 1, "mean")
+    assert len(program.kernels) == 1
+    assert program.extern_count == 0
+    assert_agrees(program, graph, [x])
