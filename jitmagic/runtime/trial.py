@@ -28,6 +28,7 @@ class Trial:
     compared.
     """
 
+    handicap: float = 1.0  # compiled times count so many times: above 1 for what is not expected to win
     compiled: list[int] = field(default_factory=list)
     plain: list[int] = field(default_factory=list)
     skipped: int = 0
@@ -65,5 +66,6 @@ class Trial:
         if not is_short and self.plain_ns > _CLEAR * self.compiled_ns:
             self.verdict = "keep"
         elif len(self.plain) >= rounds and len(self.compiled) >= rounds:
-            slower = self.compiled_ns > self.plain_ns * _TOLERANCE and self.compiled_ns > self.plain_ns + _TOLERANCE_NS
+            compiled_ns = self.compiled_ns * self.handicap
+            slower = compiled_ns > self.plain_ns * _TOLERANCE and compiled_ns > self.plain_ns + _TOLERANCE_NS
             self.verdict = "demote" if slower else "keep"

@@ -29,6 +29,7 @@ BINARY = ["add", "subtract", "multiply", "true_divide", "less", "equal", "bitwis
 BINARY += ["floor_divide", "power", "logical_and"]
 CASTS = ["f8", "f4", "i8", "i2", "?", "u1", "u4", "u8"]
 CONSTANTS = [2, 0, -1, 2.5, float("nan"), True, 200]
+FOLDS = ["sum", "mean", "max", "min", "any", "all", "prod", "argmax", "cumsum"]
 VIEWS: list[Any] = [np.s_[1:], np.s_[:-1], np.s_[::-1], np.s_[..., ::2], np.s_[..., None], np.s_[0], np.s_[-3:]]
 
 
@@ -75,7 +76,7 @@ LAYOUTS = {
 
 def step(draw: Any, recorder: Recorder, nodes: list[Node]) -> None:
     """One more call on values that exist; what NumPy refuses is left out."""
-    kind = draw(st.sampled_from(["unary", *["binary"] * 5, "cast", "where", "view", "transpose"]))
+    kind = draw(st.sampled_from(["unary", *["binary"] * 5, "cast", "where", "view", "transpose", "fold"]))
     pick = lambda: draw(st.sampled_from(nodes[-5:] if draw(st.booleans()) else nodes))
     either = lambda: draw(st.sampled_from(CONSTANTS)) if draw(st.integers(0, 3)) == 0 else pick()
     makers = {
@@ -85,10 +86,12 @@ def step(draw: Any, recorder: Recorder, nodes: list[Node]) -> None:
         "where": lambda: ("where", pick(), either(), pick()),
         "view": lambda: ("getitem", pick(), draw(st.sampled_from(VIEWS))),
         "transpose": lambda: ("transpose", pick()),
+        "fold": lambda: (draw(st.sampled_from(FOLDS)), pick()),
     }
     arguments = makers[kind]()
+    axis = {"axis": draw(st.sampled_from([None, 0, 1, -1]))} if kind == "fold" else {}
     try:
-        nodes.append(recorder.call(*arguments))
+        nodes.append(recorder.call(*arguments, **axis))
     except (TypeError, ValueError, IndexError, OverflowError, AttributeError):
         return
 
@@ -117,6 +120,8 @@ def test_random_programs_give_numpys_bits(recorder: Recorder) -> None:
     program = compile_graph(recorder.graph)
     try:
         assert_agrees(program, recorder.graph, recorder.inputs)
-    except Bail:
-        # a float out of the range of the integer that it is cast to has no defined value
-        assert any("bad" in kernel.source for kernel in program.kernels)
+    except Bail as bail:
+        # a float out of the range of the integer that it is cast to has no defined value, nor has the sign of a zero
+        # that is the largest; and NumPy warns about imaginary parts that are lost
+        may_give_up = any("bad" in kernel.source for kernel in program.kernels)
+        assert may_give_up or isinstance(bail.__cause__, np.exceptions.ComplexWarning)
