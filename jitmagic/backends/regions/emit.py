@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from jitmagic.backends.native.abi import Status
 from jitmagic.backends.regions.arithmetic import binary, cast, fitting, to_float
-from jitmagic.backends.regions.functions import unary
+from jitmagic.backends.regions.functions import truncated, unary
 from jitmagic.backends.regions.ranges import ARGUMENT_BITS, Affine, Interval, accesses, statements
 from jitmagic.backends.regions.unread import unread
 from jitmagic.backends.regions.writer import FLOATS, LIMITS, Writer
@@ -31,10 +31,14 @@ _COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """``text`` defines ``region(args, lo, hi)``; ``constants`` are floats that follow the scalar parameters."""
+    """``text`` defines ``region(args, lo, hi)``.
+
+    After the scalar parameters follow ``constants``, and the addresses of tables for ``inner_loops``.
+    """
 
     text: str
     constants: tuple[float, ...]
+    inner_loops: tuple[tuple[str, str], ...] = ()
 
 
 def emit(region: ir.Region) -> Kernel:
@@ -74,7 +78,7 @@ class _Emitter(Writer):
         self.leave_if_bad()
         self._store_results()
         text = f"def region(args, lo, hi):\n{head}\n{middle}\n" + "\n".join(self.lines) + "\n    return 0\n"
-        return Kernel(text, tuple(self.constants))
+        return Kernel(text, tuple(self.constants), tuple(self.inner_loops))
 
     def _load_parameters(self) -> None:
         word = 0
@@ -96,7 +100,10 @@ class _Emitter(Writer):
             word += 1
         for index in range(len(self.constants)):
             self.line(f"k{index} = arg_float64(args, {word + index})")
-        self.result_word = word + len(self.constants)
+        word += len(self.constants)
+        for index in range(len(self.inner_loops)):
+            self.line(f"u{index} = arg(args, {word + index})")
+        self.result_word = word + len(self.inner_loops)
         self._declare_variables()
 
     def _declare_variables(self) -> None:
@@ -285,7 +292,13 @@ def _store(e: _Emitter, node: ir.Store) -> None:
     if dtype in FLOATS and kind not in FLOATS:
         value = to_float(e, f"np.int64({value})" if "bool" in kind else value, node.value, kind, dtype)
     elif dtype == "float32":
-        value = f"np.float32({value})"
+        value = to_float(e, value, node.value, kind, dtype)
+    elif kind in FLOATS and dtype not in FLOATS:
+        value = truncated(e, value, kind)
+        if dtype in LIMITS:
+            value = e.hold(value)
+            low, high = LIMITS[dtype]
+            e.leave(f"{value} < {low} or {value} > {high}", Status.OVERFLOW)
     elif dtype in LIMITS and kind != dtype:
         if kind not in ("pyint", "pybool", "bool"):
             raise Unsupported("region", f"storing {kind} in an array of {dtype}")

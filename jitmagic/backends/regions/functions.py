@@ -8,7 +8,7 @@ from jitmagic.backends.regions.writer import FLOATS, LIMITS, Writer
 from jitmagic.errors import Unsupported
 from jitmagic.graph import region as ir
 
-__all__ = ["unary"]
+__all__ = ["truncated", "unary"]
 
 
 def unary(e: Writer, node: ir.Unary) -> str:
@@ -20,14 +20,14 @@ def unary(e: Writer, node: ir.Unary) -> str:
             return f"np.float32(abs({text}))"
         return fitting(e, f"abs({text})", node.type) if node.type in LIMITS else f"abs({text})"
     if node.function == "int":
-        return _truncated(e, text, node.operand.type)
+        return truncated(e, text, node.operand.type)
     module, _, name = node.function.partition(".")
     if module == "numpy":
-        return _numpy_function(name, text, node.type)
+        return _numpy_function(e, name, text, node.operand.type, node.type)
     return _math_function(e, name, e.hold(text), node.type)
 
 
-def _truncated(e: Writer, text: str, kind: str) -> str:
+def truncated(e: Writer, text: str, kind: str) -> str:
     if kind not in FLOATS:
         return f"np.int64({text})"
     text = e.hold(text)
@@ -35,15 +35,24 @@ def _truncated(e: Writer, text: str, kind: str) -> str:
     return f"np.int64({text})"
 
 
-_NUMPY = {"sqrt": "math.sqrt({0})", "fabs": "abs({0})", "absolute": "abs({0})", "floor": "math.floor({0})"}
-_NUMPY |= {"square": "({0} * {0})", "negative": "(-{0})", "ceil": "math.ceil({0})"}
+_NUMPY = {"sqrt": "math.sqrt({0})", "fabs": "abs({0})", "absolute": "abs({0})"}
+_NUMPY |= {"square": "({0} * {0})", "negative": "(-{0})"}
+_CLASSES = {
+    "isnan": "({0} != {0})",
+    "isinf": "math.isinf({0})",
+    "isfinite": "(not math.isinf({0}) and not ({0} != {0}))",
+}
 
 
-def _numpy_function(name: str, text: str, kind: str) -> str:
-    if name not in _NUMPY or (name in ("floor", "ceil")):
+def _numpy_function(e: Writer, name: str, text: str, operand: str, kind: str) -> str:
+    if name in _CLASSES:
+        return _CLASSES[name].format(e.hold(text))
+    if name in _NUMPY:
+        made = _NUMPY[name].format(e.hold(text))
+        return f"np.float32({made})" if kind == "float32" else made
+    if kind != operand:
         raise Unsupported("region", f"numpy.{name} of a number")
-    made = _NUMPY[name].format(text)
-    return f"np.float32({made})" if kind == "float32" else made
+    return e.hold(f"ufunc_{kind}({e.inner_loop(name, kind)}, {text})")
 
 
 _DOMAINS = {
@@ -62,6 +71,8 @@ _FINITE = ("sin", "cos", "tan", "exp", "expm1", "sinh", "cosh", "tanh", "atan", 
 
 def _math_function(e: Writer, name: str, text: str, kind: str) -> str:
     """Python's functions raise outside of their domain, and where a finite number gives an infinite one."""
+    if name in _CLASSES:
+        return _CLASSES[name].format(text)
     if name in ("floor", "ceil"):
         e.leave(f"not ({text} > {-float(2**52)!r} and {text} < {float(2**52)!r})", Status.OVERFLOW)
         return f"np.int64(math.{name}({text}))"

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from jitmagic.backends.base import Bail
-from jitmagic.backends.native import FloatFlag, Kernel, compile_kernel, make_launcher
+from jitmagic.backends.native import FloatFlag, InnerLoop, Kernel, compile_kernel, inner_loop, make_launcher
 from jitmagic.backends.numba_cpu.conditions import listened
+from jitmagic.backends.regions.emit import Kernel as Emitted
 from jitmagic.backends.regions.emit import emit
 from jitmagic.backends.regions.machine import generate
 from jitmagic.graph import region as ir
@@ -41,7 +42,7 @@ _READ: Mapping[str, str] = {
 def compile_region(region: ir.Region) -> RegionProgram:
     """Compile the kernel. Raises Unsupported where no kernel can be exact."""
     made = emit(region)
-    return RegionProgram(region, compile_kernel(made.text, "loop", generate=generate), made.constants)
+    return RegionProgram(region, compile_kernel(made.text, "loop", generate=generate), made)
 
 
 class RegionProgram:
@@ -50,19 +51,21 @@ class RegionProgram:
     Raises Bail if the loop must run as plain Python; written arrays may then hold anything.
     """
 
-    def __init__(self, region: ir.Region, kernel: Kernel, constants: tuple[float, ...]) -> None:
+    def __init__(self, region: ir.Region, kernel: Kernel, made: Emitted) -> None:
         self.region = region
         self.kernel = kernel
-        self.source = _text(region, constants)
+        self.tables = [_table(*wanted) for wanted in made.inner_loops]
+        self.source = _text(region, made)
         scope: dict[str, Any] = {
-            "launch": make_launcher(_form(region, constants)),
+            "launch": make_launcher(_form(region, made)),
             "address": kernel.address,
             "listened": listened,
             "Bail": Bail,
             "empty": np.empty,
             "int64": np.int64,
             **{v.type: np.dtype(v.type).type for v in region.results if not v.type.startswith("py")},
-            **{f"k{i}": value for i, value in enumerate(constants)},
+            **{f"k{i}": value for i, value in enumerate(made.constants)},
+            **{f"u{i}": int(table.ctypes.data) for i, (_, table) in enumerate(self.tables)},
         }
         exec(compile(self.source, "<jitmagic loop>", "exec"), scope)
         self.run: Callable[..., tuple[Any, ...]] = scope["run"]
@@ -71,18 +74,26 @@ class RegionProgram:
         return self.run(*operands)
 
 
-def _form(region: ir.Region, constants: tuple[float, ...]) -> str:
+def _table(ufunc: str, dtype: str) -> tuple[InnerLoop, Any]:
+    """NumPy's loop for scalars, and the addresses that the kernel reads."""
+    kind = np.dtype(dtype)
+    loop = inner_loop(getattr(np, ufunc), (kind, kind))
+    return loop, np.array([loop.function, int(loop.context), loop.auxdata], np.int64)
+
+
+def _form(region: ir.Region, made: Emitted) -> str:
     form = "".join(f"a{a.ndim}" for a in region.arrays)
     form += "".join("d" if s.type in _FLOATS else "i" for s in region.scalars)
-    return form + "d" * len(constants) + "a1"
+    return form + "d" * len(made.constants) + "i" * len(made.inner_loops) + "a1"
 
 
-def _text(region: ir.Region, constants: tuple[float, ...]) -> str:
+def _text(region: ir.Region, made: Emitted) -> str:
     parameters = [f"p{i}" for i in range(len(region.arrays) + len(region.scalars))]
     given = parameters[: len(region.arrays)]
     for name, scalar in zip(parameters[len(region.arrays) :], region.scalars, strict=True):
         given.append(f"int({name})" if scalar.type in ("pybool", "bool") else name)
-    given += [f"k{i}" for i in range(len(constants))]
+    given += [f"k{i}" for i in range(len(made.constants))]
+    given += [f"u{i}" for i in range(len(made.inner_loops))]
     results = [_READ.get(v.type, f"{v.type}({_place(v)}[{{0}}])").format(i) for i, v in enumerate(region.results)]
     lines = [
         f"def run({', '.join(parameters)}):",

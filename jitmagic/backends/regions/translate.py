@@ -38,7 +38,8 @@ def translate(source: str) -> str:
     entry = function.append_basic_block("entry")
     builder = ir.IRBuilder(function.append_basic_block("start"))
     names = dict(zip((a.arg for a in definition.args.args), function.args, strict=True))
-    made = _Translation(builder, Words(module, builder, _arrays(definition)), ir.IRBuilder(entry), names)
+    places = ir.IRBuilder(entry)
+    made = _Translation(builder, Words(module, builder, places, _arrays(definition)), places, names)
     made.block(definition.body)
     if not builder.block.is_terminated:
         builder.ret(I64(0))

@@ -28,6 +28,7 @@ class Words:
 
     module: ir.Module
     builder: ir.IRBuilder
+    places: ir.IRBuilder  # writes to the entry, for memory on the stack
     arrays: Mapping[str, bool]
     array: str = ""
     _scopes: dict[str, tuple[Any, Any]] = field(default_factory=dict)
@@ -77,6 +78,13 @@ class Words:
     def pointer(self, base: Any, offset: Any, kind: Any) -> Any:
         start = self.builder.inttoptr(base, _BYTES)
         return self.builder.bitcast(self.builder.gep(start, [offset]), kind.as_pointer())
+
+    def leave_unless(self, condition: Any, status: Status) -> None:
+        go_on, stop = (self.builder.function.append_basic_block(n) for n in ("fine", "leave"))
+        self.builder.cbranch(condition, go_on, stop).set_weights(UNLIKELY[::-1])
+        self.builder.position_at_end(stop)
+        self.builder.ret(I64(int(status)))
+        self.builder.position_at_end(go_on)
 
     def mark(self, instruction: Any) -> Any:
         """Accesses to an array that is written never meet those to another one."""
@@ -222,11 +230,7 @@ def _or_leave(name: str) -> Callable[..., Any]:
         """The result, or the end of the kernel if it does not fit 64 bits."""
         kind = ir.FunctionType(ir.LiteralStructType([I64, I1]), [I64, I64])
         both = w.builder.call(w.module.declare_intrinsic(f"llvm.{name}.with.overflow", [I64], kind), [left, right])
-        stop, go_on = (w.builder.function.append_basic_block(n) for n in ("overflow", "fits"))
-        w.builder.cbranch(w.builder.extract_value(both, 1), stop, go_on).set_weights(UNLIKELY)
-        w.builder.position_at_end(stop)
-        w.builder.ret(I64(int(Status.OVERFLOW)))
-        w.builder.position_at_end(go_on)
+        w.leave_unless(w.builder.not_(w.builder.extract_value(both, 1)), Status.OVERFLOW)
         return w.builder.extract_value(both, 0)
 
     return compute
@@ -236,6 +240,25 @@ def _keep(w: Words, value: Any) -> Any:
     """Compute a value that nobody reads: its floating-point flags are part of what the loop does."""
     kind = ir.FunctionType(ir.VoidType(), [value.type])
     return w.builder.asm(kind, "", "x" if _REGISTER == "x" else "w", [value], side_effect=True)
+
+
+def _ufunc(kind: Any, size: int) -> Callable[..., Any]:
+    def call(w: Words, table: Any, value: Any) -> Any:
+        """NumPy's own loop over one element, as NumPy runs it for a scalar."""
+        b = w.builder
+        words = ir.ArrayType(I64, 7)  # where both elements are, their number, both strides, the elements themselves
+        place = b.ptrtoint(w.places.alloca(words), I64)
+        for index, word in enumerate((b.add(place, I64(40)), b.add(place, I64(48)), I64(1), I64(size), I64(size))):
+            b.store(word, w.pointer(place, I64(8 * index), I64))
+        b.store(value, w.pointer(place, I64(40), kind))
+        function, context, data = (b.load(w.pointer(table, I64(8 * k), I64)) for k in range(3))
+        form = ir.FunctionType(ir.IntType(32), [I64] * 5)
+        given = [context, place, b.add(place, I64(16)), b.add(place, I64(24)), data]
+        status = b.call(b.inttoptr(function, form.as_pointer()), given)
+        w.leave_unless(b.icmp_signed("==", status, ir.IntType(32)(0)), Status.INNER_LOOP)
+        return b.load(w.pointer(place, I64(48), kind))
+
+    return call
 
 
 def _libm(name: str) -> Callable[..., Any]:
@@ -264,5 +287,7 @@ CALLS: Mapping[str, Callable[..., Any]] = {
     "add_or_leave": _or_leave("sadd"),
     "sub_or_leave": _or_leave("ssub"),
     "mul_or_leave": _or_leave("smul"),
+    "ufunc_float64": _ufunc(F64, 8),
+    "ufunc_float32": _ufunc(F32, 4),
     "keep": _keep,
 }

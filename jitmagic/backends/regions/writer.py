@@ -31,6 +31,7 @@ class Writer:
     indent: int = 1
     serial: int = 0
     constants: list[float] = field(default_factory=list)
+    inner_loops: list[tuple[str, str]] = field(default_factory=list)  # (ufunc, dtype), as ints after the constants
     checked: bool = True  # whether indices are still to be checked
 
     def __post_init__(self) -> None:
@@ -78,3 +79,9 @@ class Writer:
         return f"k{self.constants.index(value)}"
 
     # -- expressions
+
+    def inner_loop(self, ufunc: str, dtype: str) -> str:
+        """The address of a table with NumPy's own loop: an operand of the kernel."""
+        if (ufunc, dtype) not in self.inner_loops:
+            self.inner_loops.append((ufunc, dtype))
+        return f"u{self.inner_loops.index((ufunc, dtype))}"

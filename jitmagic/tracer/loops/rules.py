@@ -44,7 +44,7 @@ _UFUNCS: Mapping[str, np.ufunc] = {
 }
 _BITWISE = ("and_", "or_", "xor", "lshift", "rshift")
 LIBM = "sqrt exp expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh fabs floor ceil"
-_EXACT_UFUNCS = {"sqrt", "fabs", "floor", "ceil", "absolute", "trunc", "rint", "square", "negative"}
+_EXACT_UFUNCS = {"sqrt", "fabs", "absolute", "square", "negative"}
 
 
 def is_numpy(kind: str) -> bool:
@@ -116,15 +116,31 @@ def function_types(function: str, operand: str) -> tuple[str, str]:
         return operand, operand
     if module == "numpy" and name in _EXACT_UFUNCS and operand == "pyfloat":
         return "float64", "float64"
+    if module == "math" and name in ("isnan", "isinf", "isfinite"):
+        return "pyfloat", "pybool"
+    if module == "numpy":
+        return _ufunc_types(name, operand)
     raise refuse(f"{function} of {operand}")
 
 
+def _ufunc_types(name: str, operand: str) -> tuple[str, str]:
+    """A ufunc of one float: NumPy's own inner loop runs it."""
+    ufunc = getattr(np, name, None)
+    kind = {"pyfloat": "float64", "pyint": "float64"}.get(operand, operand)
+    if not isinstance(ufunc, np.ufunc) or (ufunc.nin, ufunc.nout) != (1, 1) or kind not in FLOATS:
+        raise refuse(f"numpy.{name} of {operand}")
+    if operand == "pyint" and name in ("negative", "absolute", "sign", "square", "rint", "floor", "ceil", "trunc"):
+        raise refuse(f"numpy.{name} of {operand}")
+    resolved = ufunc.resolve_dtypes((np.dtype(kind), None))
+    if resolved[0].name != kind or resolved[1].name not in (kind, "bool"):
+        raise refuse(f"numpy.{name} of {operand}")
+    return kind, resolved[1].name
+
+
 def store_is_exact(value: str, element: str) -> bool:
-    """Whether ``array[i] = value`` casts as a plain C conversion does, without a check or a warning of NumPy's."""
-    if value == element:
+    """Whether a region can store a number in an array as ``array[i] = value`` does; what NumPy warns of leaves it."""
+    if value == element or element in FLOATS:
         return True
-    if element in FLOATS:
-        return value in INTS + FLOATS + PYTHON and not (value == "float64" and element == "float32")
     if element == "bool":
         return value in ("pybool", "bool")
-    return element in INTS and value in (*INTS, "pyint", "pybool", "bool")
+    return value not in INTS or np.can_cast(value, element) or value == element
