@@ -22,13 +22,13 @@ def test_b01_the_builder_wants_a_source_and_an_analysis_that_is_active() -> None
     def spy(self: Builder, tx: object, value: object, source: object) -> object:
         nonlocal builder
         builder = self
-        return wrap(self, tx, value, source)  # type: ignore[arg-type]
+        return wrap(self, tx, value, source)
 
-    wrap, Builder.wrap = Builder.wrap, spy  # type: ignore[method-assign,assignment]
+    wrap, Builder.wrap = Builder.wrap, spy
     try:
         jm.compile(names["f"], backend="eager")(np.ones(3))
     finally:
-        Builder.wrap = wrap  # type: ignore[method-assign]
+        Builder.wrap = wrap
     assert builder is not None
     with pytest.raises(InternalError, match="source"):
         builder.wrap(None, np.ones(3), None)

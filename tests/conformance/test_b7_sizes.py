@@ -35,7 +35,7 @@ def test_b76_a_name_that_was_an_int_starts_dynamic_as_an_array() -> None:
 
 def compiles_of(text: str, arrays: list[np.ndarray], **options: object) -> list[int]:
     plain = load(text)["f"]
-    f = jm.compile(load(text)["f"], **options)  # type: ignore[arg-type]
+    f = jm.compile(load(text)["f"], **options)
     counts = []
     for x in arrays:
         assert np.array_equal(f(x), plain(x))
@@ -46,7 +46,7 @@ def compiles_of(text: str, arrays: list[np.ndarray], **options: object) -> list[
 def marked(mark: object, *shapes: tuple[int, ...]) -> list[np.ndarray]:
     arrays = [np.ones(s) for s in shapes]
     for x in arrays:
-        mark(x, 0)  # type: ignore[operator]
+        mark(x, 0)
     return arrays
 
 

@@ -22,7 +22,7 @@ X = np.arange(6.0)
 
 def compiled(text: str, **options: object) -> tuple[dict[str, object], object]:
     names = load(text)
-    names["f"] = jm.compile(names["f"], **options)  # type: ignore[arg-type]
+    names["f"] = jm.compile(names["f"], **options)
     return names, names["f"]
 
 
@@ -89,7 +89,7 @@ def test_g05_the_handling_of_floating_point_errors_is_ambient_state() -> None:
     names, f = compiled(text)
     x, z = names["x"], names["z"]
     for handling in ("ignore", "raise", "ignore", "warn", "raise"):
-        with np.errstate(all=handling):  # type: ignore[arg-type]
+        with np.errstate(all=handling):
             if handling == "raise":
                 with pytest.raises(FloatingPointError):
                     f(x, z)
