@@ -345,6 +345,11 @@ class Cover:
     def unchanged(self) -> Any:
         return self.pairs.unchanged
 
+    @property
+    def dict_count(self) -> int:
+        """How many dicts the comparison stands for."""
+        return len(self._reach.dicts)
+
     def guard(self) -> Guard:
         """All of them as one."""
         sources = self._parameters()

@@ -3,7 +3,7 @@
     make bench
     python -m tests.benchmarks smooth shade   # only these programs
 
-After it stands the table of ``calls``.
+After it stand the tables of ``calls`` and of ``modules``.
 
 Each turn runs every contender once, so that a slow moment of the machine meets all of them; the
 best turn counts. Ratios are plain NumPy's time divided by the contender's: above 1 is faster.
@@ -20,7 +20,7 @@ import numba
 import numpy as np
 
 import jitmagic
-from tests.benchmarks import calls
+from tests.benchmarks import calls, modules
 from tests.benchmarks.cases import CASES, Case
 
 TURNS = 15
@@ -88,7 +88,9 @@ def main() -> int:
     for case in (c for c in CASES if not wanted or c.function.__name__ in wanted):
         print(row(case.name, measure(case)), flush=True)
     print()
-    return calls.main()
+    calls.main()
+    print()
+    return modules.main()
 
 
 if __name__ == "__main__":

@@ -250,3 +250,39 @@ def f(x):
     return x * 3
 """
     assert _stacks(text) == [("multiply", ())]
+
+
+def test_n45_both_call_paths_give_the_same() -> None:
+    text = """
+x = np.arange(6.0).reshape(2, 3)
+m = nn.Sequential(nn.Linear(3, 3), nn.Tanh())
+def f(x): return m(x)
+"""
+    calls = [
+        "f(x)",
+        "h = m[0].register_forward_hook(lambda m, a, r: None)",
+        "f(x)",
+        "h.remove(); g = nn.register_module_forward_hook(lambda m, a, r: r * 1)",
+        "f(x)",
+        "g.remove()",
+        "f(x)",
+    ]
+    same(text, calls, [1, 2, 3, 3])
+
+
+def test_n51_items_of_a_deep_tree_are_read_from_its_tables() -> None:
+    text = """
+x = np.arange(3.0)
+class A(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.w = nn.Parameter(np.ones(3))
+        self.inner = inner
+nn.mark_dynamic_class(A)
+m = A(A(A(A(A(A(None))))))
+def f(x):
+    deep = m.inner.inner.inner.inner.inner
+    try: deep.nothing
+    except AttributeError as error: return x * deep.w, str(error)
+"""
+    same(text, ["f(x)", "m.inner.inner.inner.inner.inner.w = x * 2", "f(x)"], [1, 1])
