@@ -148,7 +148,7 @@ def _watched(text: str, file: str, names: dict[str, Any], filters: str, files: t
         contextlib.redirect_stdout(output),
         contextlib.redirect_stderr(errors),
     ):
-        warnings.simplefilter(filters)  # type: ignore[arg-type]
+        warnings.simplefilter(filters)  # type: ignore[arg-type]  # any call of the function
         value = None
         try:
             if isinstance(node, ast.Expr):
