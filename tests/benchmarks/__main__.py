@@ -22,6 +22,7 @@ import numpy as np
 import jitmagic
 from tests.benchmarks import calls, modules
 from tests.benchmarks.cases import CASES, Case
+from tests.benchmarks.programs import PROGRAMS
 
 TURNS = 15
 TURN_SECONDS = 0.01  # a turn repeats a short call until it has taken about this long
@@ -85,7 +86,7 @@ def main() -> int:
     print(f"NumPy {np.__version__}, Numba {numba.__version__}, Python {sys.version.split()[0]}")
     print(f"{'case':<20}{'NumPy, µs':>14}{'jitmagic ×':>14}{'numba.njit ×':>14}")
     wanted = sys.argv[1:]
-    for case in (c for c in CASES if not wanted or c.function.__name__ in wanted):
+    for case in (c for c in (*CASES, *PROGRAMS) if not wanted or c.function.__name__ in wanted):
         print(row(case.name, measure(case)), flush=True)
     print()
     calls.main()

@@ -108,7 +108,7 @@ def _kernels(
             yield built, group.nodes
             return
         wanted = [n for n in plain if n in needed or any(folds[f].source is n for f in group.nodes if f in folds)]
-    if len(plain) < smallest:
+    if group.reduced is not None and len(plain) < smallest:
         yield None, plain
     else:
         yield build_pointwise(name, plain, recipes, wanted, dense), plain

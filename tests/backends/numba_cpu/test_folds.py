@@ -194,3 +194,15 @@ def test_middle_axes_have_a_kernel() -> None:
     assert len(program.kernels) == 1
     assert program.extern_count == 0
     assert_agrees(program, graph, [x])
+
+
+def test_what_follows_a_fold_has_a_kernel_even_alone() -> None:
+    """One division of half a million elements is worth threads."""
+    x = np.random.default_rng(11).standard_normal((800, 700))
+    recorder = Recorder()
+    e = recorder.call("exp", recorder.input(x))
+    graph = recorder.finish(recorder.call("true_divide", e, recorder.call("sum", e, axis=1, keepdims=True)))
+    program = compile_graph(graph)
+    assert len(program.kernels) == 2
+    assert program.extern_count == 0
+    assert_agrees(program, graph, [x])
