@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy._core import umath  # where the ufunc behind np.clip is, which has no public name
 
 from jitmagic.backends.loops.folds import FoldRecipe
 from jitmagic.backends.loops.ir import (
@@ -33,6 +34,11 @@ from jitmagic.graph import ArrayMeta, Node, PyMeta
 __all__ = ["Built", "build_fold", "build_pointwise"]
 
 WORDS = {"i": np.dtype(np.int64), "u": np.dtype(np.uint64), "d": np.dtype(np.float64)}
+
+
+def is_numpys(ufunc: np.ufunc) -> bool:
+    """Whether NumPy made it: its loops are pure, those of others may keep notes and run on one thread."""
+    return any(getattr(module, ufunc.__name__, None) is ufunc for module in (np, umath))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +93,7 @@ class Builder:
             name = f"f{sum(o.kind == 'loop' for o in self.kernel.operands)}_{ufunc.__name__}"
             self.kernel.operands.append(Operand(name, "loop", letter="i", ufunc=ufunc))
             self.known[key] = Value(name, recipe.result)
-            self.kernel.serial |= getattr(np, ufunc.__name__, None) is not ufunc  # foreign loops: one thread
+            self.kernel.serial |= not is_numpys(ufunc)
         return self.known[key].name
 
     def converted(self, argument: Any, dtype: np.dtype[Any]) -> Value:

@@ -169,6 +169,7 @@ def test_clip_runs_in_the_kernel() -> None:
     graph = recorder.finish(*(recorder.call("clip", y, *b) for b in bounds))
     program = compile_graph(graph)
     assert program.extern_count == 0
+    assert not program.kernels[0].loops.serial
     assert_agrees(program, graph, [NAN[: 40 * 5].repeat(10).reshape(40, 50), recorder.inputs[1]])
 
 
