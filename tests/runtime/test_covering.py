@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -289,3 +291,26 @@ def test_a_report_names_what_changed_in_a_module(form: str) -> None:
     deep(tree).scale = 5.0
     function(X)
     assert jm.recompiles(function)[0].source == "tree.rows[1][0].scale"
+
+
+def test_a_process_with_watched_modules_ends_quietly() -> None:
+    """Dicts die after compiled code is gone; nobody may tell of that any more."""
+    program = """
+import linecache, numpy as np, jitmagic as jm
+from jitmagic import nn
+text = "def f(x): return m(x)"
+linecache.cache["<f>"] = (len(text), None, [text], "<f>")
+class Ring: pass
+for backend in ("eager", "numba"):
+    m = nn.Sequential(*[nn.Linear(3, 3) for _ in range(9)])
+    names = {"m": m}
+    exec(compile(text, "<f>", "exec"), names)
+    names["f"] = jm.compile(names["f"], backend=backend)
+    names["f"](np.ones((2, 3)))
+    entry = names["f"].jit.frame.entries[0]
+    print(len(entry.checked) < len(entry.guards))
+    kept = Ring()
+    kept.me, kept.names, m.ring = kept, names, kept
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "True\nTrue\n"), done.stderr

@@ -9,6 +9,7 @@ A stamp holds no reference to its dicts: the death of one is a change as well.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import sys
 import threading
@@ -150,7 +151,13 @@ def _watcher() -> _Watcher | None:
         return None
     watcher = _Watcher(number, code)
     watcher._write()
+    atexit.register(_stop_watching, number)
     return watcher
+
+
+def _stop_watching(number: int) -> None:
+    """Dicts die until the very end of the process, when the callback's code and table are gone already."""
+    ctypes.pythonapi.PyDict_ClearWatcher(number)
 
 
 def can_watch() -> bool:
