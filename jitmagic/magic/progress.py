@@ -47,11 +47,14 @@ class Progress:
         """Count one event, and show or update the line if it is time."""
         if not isinstance(event, CompileEvent | KernelEvent):
             return
+        if isinstance(event, KernelEvent) and event.cached:
+            return  # its time is what it took when it was compiled
         kind = type(event)
         self._spent_ns[kind] = self._spent_ns.get(kind, 0) + event.elapsed_ns
         self._kernels += isinstance(event, KernelEvent)
         if self.seconds >= config.current().progress_after and self._can_show():
-            self._show(f"compiling {event.function}: {self._kernels} kernels, {self.seconds:.1f} s so far")
+            kernels = "1 kernel" if self._kernels == 1 else f"{self._kernels} kernels"
+            self._show(f"compiling {event.function}: {kernels}, {self.seconds:.1f} s so far")
 
     @property
     def seconds(self) -> float:

@@ -109,6 +109,15 @@ class OutputGraph:
     def __post_init__(self) -> None:
         self.env.on_specialise = self._on_specialise
 
+    def let_go(self) -> None:
+        """Hold the values of the call no longer: trackers and evaluators form cycles, which live until a collection."""
+        builder = self.builder
+        for table in (self.tracked, self.held_arrays, builder.by_source, builder.closures, builder.stand_ins):
+            table.clear()
+        self.examples = []
+        self.effects = []
+        self.evaluating.clear()
+
     # -- constants
     def constant_source(self, value: Any, label: str = "") -> ConstantSource:
         """The entry's own reference to ``value``."""

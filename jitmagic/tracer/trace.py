@@ -74,6 +74,8 @@ def capture(function: FunctionType, arguments: dict[str, Any], options: Options,
             return _plain(output, "raises", type(raised.error).__name__)
         except PlainRun as stop:
             return _plain(output, stop.code, stop.detail)
+        finally:
+            output.let_go()
     return _plain(_new_output(options, state, policy), "too-many-breaks", str(ATTEMPTS))
 
 
