@@ -76,13 +76,18 @@ def is_worth_it(group: Group, recipes: dict[Node, Recipe], smallest: int) -> boo
     """A kernel of one NumPy call gains only what threads gain."""
     if len(group.nodes) >= smallest:
         return True
-    found = recipes.get(group.nodes[0])
-    meta = group.nodes[0].meta
+    node = group.nodes[0]
+    found, meta = recipes.get(node), node.meta
+    if group.reduced is not None:
+        read = [o.meta for o in node.operands()]
+        return all(isinstance(m, ArrayMeta) and math.prod(m.hint_shape) <= SHORT_FOLD for m in read)
     if found is None or not isinstance(meta, ArrayMeta):
         return False
     return math.prod(meta.hint_shape) >= ALONE[found.kind]
 
 
+# Elements up to which a fold alone is worth a kernel: np.mean takes 4 us before it adds the first two
+SHORT_FOLD = 4096
 # Elements from which on one call alone is worth a kernel: one addition is bound by memory, a function is not
 ALONE = {"apply": 500_000, "cast": 500_000, "strided": 20_000}
 

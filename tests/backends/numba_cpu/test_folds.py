@@ -206,3 +206,13 @@ def test_what_follows_a_fold_has_a_kernel_even_alone() -> None:
     assert len(program.kernels) == 2
     assert program.extern_count == 0
     assert_agrees(program, graph, [x])
+
+
+def test_a_short_fold_alone_has_a_kernel_and_a_long_one_has_not() -> None:
+    """NumPy's functions cost microseconds before they start; its loops are as good as ours."""
+    for n, count in ((300, 1), (100_000, 0)):
+        recorder = Recorder()
+        graph = recorder.finish(recorder.call("mean", recorder.input(np.linspace(0, 1, n))))
+        program = compile_graph(graph)
+        assert len(program.kernels) == count
+        assert_agrees(program, graph, recorder.inputs)
