@@ -13,8 +13,11 @@ import tempfile
 
 from hypothesis import settings
 
-_store = tempfile.mkdtemp(prefix="jitmagic-tests-")
-atexit.register(shutil.rmtree, _store, ignore_errors=True)
+# One kernel store for all processes of a run: the first makes it, the others find its name in the environment.
+_store = os.environ.get("JITMAGIC_TESTS_STORE", "")
+if not _store:
+    _store = os.environ["JITMAGIC_TESTS_STORE"] = tempfile.mkdtemp(prefix="jitmagic-tests-")
+    atexit.register(shutil.rmtree, _store, ignore_errors=True)
 
 os.environ.update(
     JITMAGIC_CACHE_DIR=_store,  # the user's store is neither read nor filled

@@ -1,0 +1,37 @@
+"""The whole way through the house in a few seconds: run this first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import jitmagic as jm
+
+
+def smooth(z):
+    return (z[1:-1] * 2 + z[:-2] + z[2:]) / 4
+
+
+def scaled(x):
+    total = x.sum()
+    if total > 0:
+        return x / total
+    return x
+
+
+def test_a_function_is_captured_compiled_and_explained() -> None:
+    compiled = jm.compile(smooth)
+    for n in (50, 51, 52):
+        z = np.linspace(0.0, 1.0, n) ** 2
+        assert compiled(z).tobytes() == smooth(z).tobytes()
+    assert compiled.jit.compiles == 2
+    (recompile,) = jm.recompiles(compiled)
+    assert (recompile.guard, recompile.then, recompile.now) == ("z.shape", "(50,)", "(51,)")
+    assert "smooth" in str(compiled.jit.report())
+
+
+def test_a_branch_on_the_data_is_the_only_break() -> None:
+    explanation = jm.explain(scaled)(np.arange(4.0))
+    assert [b.code for b in explanation.breaks] == ["data-branch"]
+    compiled = jm.compile(scaled)
+    for x in (np.arange(4.0), -np.arange(4.0)):
+        assert compiled(x).tobytes() == scaled(x).tobytes()
