@@ -125,8 +125,8 @@ def test_progress_has_one_place_that_ends_as_the_card(kernel: Kernel) -> None:
 
 def test_captured_progress_does_not_swallow_the_card(kernel: Kernel) -> None:
     reply = kernel.run(
-        "%%compile\nfrom IPython.utils.capture import capture_output\ndef f(): pass\n"
-        "with capture_output():\n    fakes.kernel(f, 3.0)"
+        "%%compile\nimport tests.magic.fakes as fakes\nfrom IPython.utils.capture import capture_output\n"
+        "def f(): pass\nwith capture_output():\n    fakes.kernel(f, 3.0)"
     )
     assert reply.texts() == ["display_data: card of f (auto, fold)"]
 

@@ -43,7 +43,6 @@ CALLS: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = [
     (np.cov, (MATRIX,), {}),
     (np.corrcoef, (MATRIX,), {}),
     (np.unwrap, (VECTOR,), {}),
-    (np.polyfit, (VECTOR, VECTOR**2, 2), {}),
     (np.polyval, (VECTOR, MATRIX), {}),
     (np.delete, (VECTOR, 2), {}),
     (np.insert, (VECTOR, 2, 0.5), {}),
