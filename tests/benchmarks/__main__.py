@@ -3,7 +3,7 @@
     make bench
     python -m tests.benchmarks smooth shade   # only these programs
 
-After it stand the tables of ``calls`` and of ``modules``.
+After it stand the tables of ``calls``, of ``modules`` and of ``loops``.
 
 Each turn runs every contender once, so that a slow moment of the machine meets all of them; the
 best turn counts. Ratios are plain NumPy's time divided by the contender's: above 1 is faster.
@@ -20,7 +20,7 @@ import numba
 import numpy as np
 
 import jitmagic
-from tests.benchmarks import calls, modules
+from tests.benchmarks import calls, loops, modules
 from tests.benchmarks.cases import CASES, Case
 from tests.benchmarks.programs import PROGRAMS
 
@@ -91,7 +91,9 @@ def main() -> int:
     print()
     calls.main()
     print()
-    return modules.main()
+    modules.main()
+    print()
+    return loops.main(wanted)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,8 @@ from jitmagic.graph import region as ir
 
 __all__ = ["Kernel", "emit"]
 
+POLLS = {0: 0, 1: 255}  # by level of a loop with loops inside: it looks for Ctrl-C in one of so many rounds and one
+SPINS = 65535  # the same for ``while``
 _ITEMSIZE = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "float32": 4}
 _ZERO = {"pybool": "False", "bool": "False", "pyfloat": "0.0", "float64": "0.0", "float32": "np.float32(0.0)"}
 _COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
@@ -52,6 +54,7 @@ class _Emitter(Writer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.loops = 0  # around the present statement
         self.unread = unread(self.region)
         self.arrays = {a.name: a for a in self.region.arrays}
 
@@ -193,6 +196,16 @@ class _Emitter(Writer):
             parts.append(f"{text} * {stride}" if text.isidentifier() or text.isdigit() else f"({text}) * {stride}")
         return " + ".join(parts)
 
+    def round(self, node: ir.For) -> None:
+        """The body of a loop; outer loops look whether Ctrl-C is waiting, inner ones stay bare."""
+        has_loops = any(isinstance(s, ir.For | ir.While) for s in statements(node.body))
+        mask = POLLS.get(self.loops) if has_loops else None
+        if mask is not None:
+            self.line(f"    poll({mask})")
+        self.loops += 1
+        self.block(node.body)
+        self.loops -= 1
+
     def _wrapped(self, text: str, size: str) -> str:
         name = self.name()
         self.line(f"{name} = {text}")
@@ -327,7 +340,7 @@ def _for(e: _Emitter, node: ir.For) -> None:
     if not isinstance(node.step, ir.Const) or not node.step.value:
         e.leave(f"{step} == 0", Status.VALUE_ERROR)
     e.line(f"for {node.variable.name} in range({start}, {stop}, {step}):")
-    e.block(node.body)
+    e.round(node)
 
 
 def _while(e: _Emitter, node: ir.While) -> None:
@@ -336,6 +349,7 @@ def _while(e: _Emitter, node: ir.While) -> None:
     e.line("while True:")
     e.indent += 1
     e.leave_if_bad()
+    e.line(f"poll({SPINS})")
     e.line(f"if not {e.value(node.test)}:")
     e.line("    break")
     e.indent -= 1

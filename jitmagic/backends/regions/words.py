@@ -242,6 +242,53 @@ def _keep(w: Words, value: Any) -> Any:
     return w.builder.asm(kind, "", "x" if _REGISTER == "x" else "w", [value], side_effect=True)
 
 
+_POLL_CYCLES = 20_000_000  # 5 to 10 ms
+_COUNTS_CYCLES = platform.machine().lower() in ("x86_64", "amd64")  # elsewhere a program may not read the counter
+_POLL_CALLS = 4096
+
+
+def _poll(w: Words, mask: Any) -> Any:
+    """Leave the kernel if Ctrl-C is waiting, which is asked every few milliseconds: the question needs the GIL.
+
+    The clock is looked at in one of ``mask + 1`` rounds.
+    """
+    b = w.builder
+    rounds, last = w.places.alloca(I64), w.places.alloca(I64)
+    w.places.store(I64(0), rounds)
+    w.places.store(_ticks(w, w.places), last)
+    count = b.add(b.load(rounds), I64(1))
+    b.store(count, rounds)
+    with b.if_then(b.icmp_signed("==", b.and_(count, mask), I64(0)), likely=False):
+        now = _ticks(w, b) if _COUNTS_CYCLES else count
+        is_due = b.icmp_signed(">", b.sub(now, b.load(last)), I64(_POLL_CYCLES if _COUNTS_CYCLES else _POLL_CALLS))
+        with b.if_then(is_due, likely=False):
+            b.store(now, last)
+            w.leave_unless(b.not_(_interrupted(w)), Status.INTERRUPTED)
+
+
+def _ticks(w: Words, builder: Any) -> Any:
+    if not _COUNTS_CYCLES:
+        return I64(0)
+    counter = w.module.declare_intrinsic("llvm.readcyclecounter", (), ir.FunctionType(I64, []))
+    return builder.call(counter, [])
+
+
+def _interrupted(w: Words) -> Any:
+    """Whether Ctrl-C is waiting; it stays pending, for Python to raise."""
+    number = ir.IntType(32)
+    gil = _python(w, "PyGILState_Ensure", number)
+    found = w.builder.icmp_signed("!=", _python(w, "PyOS_InterruptOccurred", number), number(0))  # takes it off
+    with w.builder.if_then(found, likely=False):
+        _python(w, "PyErr_SetInterrupt", ir.VoidType())
+    _python(w, "PyGILState_Release", ir.VoidType(), gil)
+    return found
+
+
+def _python(w: Words, name: str, result: Any, *args: Any) -> Any:
+    kind = ir.FunctionType(result, [a.type for a in args])
+    return w.builder.call(w.module.globals.get(name) or ir.Function(w.module, kind, name), args)
+
+
 def _ufunc(kind: Any, size: int) -> Callable[..., Any]:
     def call(w: Words, table: Any, value: Any) -> Any:
         """NumPy's own loop over one element, as NumPy runs it for a scalar."""
@@ -290,4 +337,5 @@ CALLS: Mapping[str, Callable[..., Any]] = {
     "ufunc_float64": _ufunc(F64, 8),
     "ufunc_float32": _ufunc(F32, 4),
     "keep": _keep,
+    "poll": _poll,
 }

@@ -46,7 +46,13 @@ class Builder:
     written: set[str] = field(default_factory=set)
     loops: list[_Loop] = field(default_factory=list)
     counters: dict[str, ir.Var] = field(default_factory=dict)
-    copies: dict[tuple[Any, ...], int] = field(default_factory=dict)  # of callees, by the place of the call
+    copies: dict[int, int] = field(default_factory=dict)  # of callees, by the place of the call
+    places: dict[tuple[Any, ...], int] = field(default_factory=dict)
+
+    def place(self, node: Any) -> int:
+        """A number for a place in the source: names made of it are the same wherever the loop stands in its file."""
+        key = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+        return self.places.setdefault(key, len(self.places))
 
     # -- statements
     def block(self, statements: Sequence[ast.stmt]) -> Block:
@@ -79,7 +85,7 @@ class Builder:
         raise refuse(f"the expression {ast.unparse(nodes[0])}")
 
     def _turned_name(self, node: ast.expr) -> ast.Name:
-        name = ast.Name(f"_jm{node.lineno}_{node.col_offset}_{node.end_col_offset}", ast.Load())
+        name = ast.Name(f"_jm{self.place(node)}", ast.Load())
         return ast.copy_location(name, node)
 
     def _turned(self, node: ast.expr, name: ast.Name) -> list[ast.stmt]:
@@ -92,8 +98,7 @@ class Builder:
         function = self.outside.callee(node.func)
         if function is None or len(self.copies) >= COPIES:
             raise refuse(f"the call {ast.unparse(node)}")
-        place = (node.lineno, node.col_offset, node.end_col_offset)
-        serial = self.copies.setdefault(place, len(self.copies) + 1)
+        serial = self.copies.setdefault(self.place(node), len(self.copies) + 1)
         return body_of(node, function, result, serial, self._is_array)
 
     def _is_array(self, node: ast.expr) -> bool:
@@ -111,7 +116,7 @@ class Builder:
 
     def condition(self, node: ast.expr) -> tuple[Block, ir.Expr]:
         """Statements to run first, and the truth of an expression."""
-        name = f"_jm_test{node.lineno}_{node.col_offset}"
+        name = f"_jm_test{self.place(node)}"
         made = self.simple([node], lambda e, nodes: bind(name, _python_truth(e.truth(nodes[0]))))
         self.types.pop(name, None)
         if leaves(made):
@@ -224,7 +229,7 @@ def _assign(b: Builder, node: ast.Assign) -> Block:
     places = [(t, e) for t in node.targets for t, e in _pairs(t, node.value)]
     held = []
     for position, (_, value) in enumerate(places):
-        name = f"_jm_held{node.lineno}_{node.col_offset}_{position}"
+        name = f"_jm_held{b.place(node)}_{position}"
         made = (*made, *b.store(ast.copy_location(ast.Name(name, ast.Store()), value), value))
         held.append(ast.copy_location(ast.Name(name, ast.Load()), value))
     for (each, _), value in zip(places, held, strict=True):
@@ -274,7 +279,7 @@ def _for(b: Builder, node: ast.For) -> Block:
     first, bounds, binds = _rounds(b, node)
     if leaves(first):
         return first
-    counter = ir.Var(f"at{node.lineno}_{node.col_offset}", "pyint")
+    counter = ir.Var(f"at{b.place(node)}", "pyint")
     own = counter.name if binds else node.target.id  # type: ignore[attr-defined]  # a name where nothing is bound
     if own not in names_in(node.body, stores_only=True):
         b.counters[own] = counter
@@ -306,7 +311,7 @@ def _rounds(b: Builder, node: ast.For) -> tuple[Block, Bounds, list[ast.stmt]]:
         if kind == "builtins.enumerate" and isinstance(node.target, ast.Tuple) and (parts, len(call.args)) == (2, 1):
             count, item = node.target.elts
             first, bounds, binds = _over_arrays(b, node, [(item, call.args[0])])
-            return first, bounds, [_binding(count, _counter(node), node), *binds]
+            return first, bounds, [_binding(count, _counter(b, node), node), *binds]
     return _over_arrays(b, node, [(node.target, call)])
 
 
@@ -321,14 +326,14 @@ def _over_arrays(
         if array is None or array.ndim != 1 or not isinstance(target, ast.Name):
             raise refuse(f"a loop over {ast.unparse(node.iter)}")
         sizes.append(ir.Size(array.name, 0))
-        element = ast.Subscript(value, _counter(node), ast.Load())
+        element = ast.Subscript(value, _counter(b, node), ast.Load())
         binds.append(_binding(target, ast.copy_location(element, node), node))
     differ = (ir.If(ir.Compare("ne", sizes[0], size), (ir.Leave(),)) for size in sizes[1:])
     return tuple(differ), (ir.Const(0, "pyint"), sizes[0], ir.Const(1, "pyint")), binds
 
 
-def _counter(node: ast.For) -> ast.Name:
-    return ast.copy_location(ast.Name(f"at{node.lineno}_{node.col_offset}", ast.Load()), node)
+def _counter(b: Builder, node: ast.For) -> ast.Name:
+    return ast.copy_location(ast.Name(f"at{b.place(node)}", ast.Load()), node)
 
 
 def _binding(target: ast.expr, value: ast.expr, place: ast.AST) -> ast.stmt:
@@ -341,7 +346,7 @@ def _range(b: Builder, args: Sequence[ast.expr]) -> tuple[Block, Bounds]:
     first: Block = ()
     values: list[ir.Expr] = []
     for arg in args:
-        name = f"_jm_bound{arg.lineno}_{arg.col_offset}"
+        name = f"_jm_bound{b.place(arg)}"
         made = b.simple([arg], lambda e, nodes, name=name: bind(name, _bound(e.make(nodes[0]))))  # type: ignore[misc]  # a default in a lambda
         b.types.pop(name, None)
         if len(made) == 2 and isinstance(made[0], ir.Assign):
@@ -403,7 +408,7 @@ def _expression_statement(b: Builder, node: ast.Expr) -> Block:
         return ()
     call = node.value
     if isinstance(call, ast.Call) and b.outside.callee(call.func) is not None:
-        return b.block(b.inlined(call, f"_jm{call.lineno}_{call.col_offset}_{call.end_col_offset}"))
+        return b.block(b.inlined(call, f"_jm{b.place(call)}"))
     raise refuse(f"the statement {ast.unparse(node)}")
 
 
