@@ -95,7 +95,7 @@ class Program:
 
     def _augmenting(self) -> str:
         return (
-            self.pick("+", "+", "+", "-", "*", "*", "/", "//", "%", "**", "|", "&", "^")
+            self.pick("+", "+", "+", "-", "*", "*", "/", "//", "%", "|", "&", "^")
             if not self.tame
             else self.pick(*"++-*")
         )
@@ -170,7 +170,9 @@ class Program:
         inner = depth - 1
         if draw < 0.8:
             operators = "+++---***" if self.tame else ["+", "-", "*", "/", "//", "%", "**", "&", "|", "^"]
-            return f"({self._expression(inner)} {self.pick(*operators)} {self._expression(inner)})"
+            operator = self.pick(*operators)
+            right = self.pick("2", "3", "0.5") if operator == "**" else self._expression(inner)  # no towers of ints
+            return f"({self._expression(inner)} {operator} {right})"
         if draw < 0.84:
             return f"(-{self._expression(inner)})"
         if draw < 0.88:
