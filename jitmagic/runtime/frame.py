@@ -356,6 +356,6 @@ def call_plain(function: FunctionType, layout: Layout, values: Values) -> Any:
     return function(*positional, **keywords)
 
 
-def _builtins_of(function: FunctionType) -> dict[str, Any]:
-    found = function.__builtins__  # type: ignore[attr-defined]  # typeshed lacks it
+def _builtins_of(function: Any) -> dict[str, Any]:
+    found = function.__builtins__  # of a FunctionType, whose description for mypy has it or not
     return found if isinstance(found, dict) else vars(builtins)
