@@ -123,7 +123,7 @@ def read_options(parser: MagicArgumentParser, line: str) -> CellOptions:
     """Parse the line; UsageError says what is wrong with it."""
     try:
         given = dict(vars(parser.parse_argstring(line)))  # type: ignore[no-untyped-call]  # IPython gives no types
-    except UsageError as error:
+    except (UsageError, ValueError) as error:  # ValueError: a quotation that does not end
         raise UsageError(f"%%compile: {error} (%%compile -h lists the options)") from None
     given["names"] = tuple(given["names"])
     given["dynamic"] = DYNAMIC[given["dynamic"]]

@@ -141,6 +141,12 @@ def test_a_usage_error_stops_run_all(kernel: Kernel) -> None:
     assert (reply.status, reply.content["ename"]) == ("error", "UsageError")
 
 
+def test_a_quotation_that_does_not_end_is_a_usage_error(kernel: Kernel) -> None:
+    reply = kernel.run("%%compile 'unclosed\ndef f(): pass")
+    assert (reply.status, reply.content["ename"]) == ("error", "UsageError")
+    assert "No closing quotation" in reply.content["evalue"]
+
+
 def test_functions_are_pickled_by_reference(kernel: Kernel) -> None:
     kernel.run("%%compile\ndef f(x): return x + 1\nclass C:\n    def m(self): return 2")
     reply = kernel.run(
