@@ -131,8 +131,6 @@ def finish(text: Text, fold: Fold, name: str) -> None:
     if needs_signs(fold):
         zero = 0 if fold.kind == "max" else -1
         text.add(f"bad |= select({name} == {zero}, {name}_zeros, 0)")
-        # The state does not hold the bits of a NaN, so it is NumPy that answers with them.
-        text.add(f"bad |= select({name} == {_key_end(fold.kind == 'max', dtype)}, 1, 0)")
         text.add(f"{name}_value = bits_to_{dtype}({_turned(name, dtype)})")
     else:
         text.add(f"{name}_value = {name} != 0" if dtype.kind == "b" else f"{name}_value = {name}")
