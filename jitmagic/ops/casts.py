@@ -9,6 +9,7 @@ import numpy as np
 
 from jitmagic.graph.meta import ArrayMeta
 from jitmagic.ops.describe import array_meta, find_arrays
+from jitmagic.ops.gradients import as_operand
 from jitmagic.ops.lowering import Cast
 from jitmagic.ops.quiet import Quiet
 from jitmagic.ops.record import Arguments, Form, Inferred, Sample
@@ -74,6 +75,13 @@ def _copy_method(a: Any, order: str = "C") -> tuple[tuple[Any, ...], dict[str, A
     return (a,), {"order": order}
 
 
+def of_cast(g: Any, ans: Any, a: Any, *args: Any, **kwargs: Any) -> Any:
+    """Also of a nested list of arrays and numbers: a list of cotangents."""
+    if isinstance(a, list | tuple):
+        return [of_cast(g[i], None, item) for i, item in enumerate(a)]
+    return as_operand(g, a)
+
+
 ARRAY_SAMPLES = (
     called(),
     called(dtype="f4"),
@@ -89,6 +97,7 @@ op(
     forms=(Form("astype"), Form(np.astype)),
     lower=Cast(),
     warns=INVALID,
+    vjp=(of_cast,),
     samples=(called("f4"), called(np.int64), called("c16"), called("f8", copy=False), called("?", order="F")),
 )
 op(
@@ -97,12 +106,21 @@ op(
     meta=_converted,
     forms=(Form("copy", _copy_method),),
     lower=Cast(),
+    vjp=(of_cast,),
     samples=(called(), called(order="C")),
 )
 for _name in ("array", "asarray", "asanyarray"):
-    op(_name, getattr(np, _name), meta=_converted, warns=INVALID, raises=True, samples=ARRAY_SAMPLES)
+    op(_name, getattr(np, _name), meta=_converted, warns=INVALID, raises=True, vjp=(of_cast,), samples=ARRAY_SAMPLES)
 for _name in ("ascontiguousarray", "asfortranarray"):
-    op(_name, getattr(np, _name), meta=_converted, warns=INVALID, raises=True, samples=(called(), called(dtype="f4")))
+    op(
+        _name,
+        getattr(np, _name),
+        meta=_converted,
+        warns=INVALID,
+        raises=True,
+        vjp=(of_cast,),
+        samples=(called(), called(dtype="f4")),
+    )
 
 
 def _swapped(call: Arguments) -> Inferred:
@@ -116,5 +134,6 @@ op(
     lambda a, inplace=False: a.byteswap(inplace),
     meta=_swapped,
     forms=(Form("byteswap"),),
+    no_vjp="the bytes of a number are no smooth function of it",
     samples=(called(),),
 )

@@ -2,6 +2,7 @@
 
 * ``update(base, value, path)``: ``base`` with the part that ``path`` leads to replaced by ``value``;
 * ``update_index(base, value, path, index)``: the same for ``part[index] = value`` with an advanced index;
+* ``add_at(base, value, index)``: ``base`` with ``value`` added at ``index``, once more for each time it is named;
 * ``pure_form(op)``: any other writing operation; it writes into copies and gives these;
 * ``window(base, offset, shape, strides)``: an input as a view of the one base it shares with other inputs;
 * ``copy_into(target, value, path)``: the only write, at the end of graphs that keep their writes to inputs (row A10).
@@ -22,11 +23,14 @@ from numpy.lib.stride_tricks import as_strided
 from jitmagic.errors import InternalError
 from jitmagic.graph.meta import ArrayMeta
 from jitmagic.graph.node import Operation
+from jitmagic.ops.gradients import fit, invoke
+from jitmagic.ops.gradients.indices import kinds_of
 from jitmagic.ops.lowering import View
 from jitmagic.ops.record import Arguments, Inferred, Op
 from jitmagic.ops.registry import op
 
 __all__ = [
+    "ADD_AT",
     "COPY_INTO",
     "UPDATE",
     "UPDATE_INDEX",
@@ -35,6 +39,7 @@ __all__ = [
     "ViewStep",
     "copy_layout",
     "follow",
+    "kept_values",
     "pure_form",
 ]
 
@@ -162,8 +167,53 @@ def _like_base(call: Arguments) -> Inferred:
     return Inferred(replace(call.args[0], writeable=True))
 
 
-UPDATE = op("update", _update, meta=_like_base)
-UPDATE_INDEX = op("update_index", _update_index, meta=_like_base)
+UPDATE = op(
+    "update",
+    _update,
+    meta=_like_base,
+    signature="base, value, path",
+    vjp=(
+        lambda g, ans, base, value, path: invoke(_update, g, 0, path),
+        lambda g, ans, base, value, path: fit(follow(g, path), value),
+    ),
+)
+
+
+def kept_values(g: Any, path: tuple[ViewStep, ...], index: Any) -> Any:
+    """``part[index]``, 0 for values that a later value of the same write replaces: ``x[[0, 0]] = a, b``."""
+    picked = follow(g, path)[index]
+    if "array" not in kinds_of(index):
+        return picked
+    order = np.reshape(np.cumsum(np.ones_like(picked, dtype=np.intp)), picked.shape)
+    marks = invoke(_update_index, np.zeros_like(g, dtype=np.intp), order, path, index)
+    return np.where(follow(marks, path)[index] == order, picked, 0)
+
+
+UPDATE_INDEX = op(
+    "update_index",
+    _update_index,
+    meta=_like_base,
+    signature="base, value, path, index",
+    vjp=(
+        lambda g, ans, base, value, path, index: invoke(_update_index, g, 0, path, index),
+        lambda g, ans, base, value, path, index: fit(kept_values(g, path, index), value),
+    ),
+)
+
+
+def _add_at(base: Array, value: Any, index: Any) -> Array:
+    copy = copy_layout(base)
+    np.add.at(copy, index, value)
+    return copy
+
+
+ADD_AT = op(
+    "add_at",
+    _add_at,
+    meta=_like_base,
+    signature="base, value, index",
+    vjp=(lambda g, ans, base, value, index: g, lambda g, ans, base, value, index: fit(g[index], value)),
+)
 
 
 def _window(base: Array, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:

@@ -16,6 +16,7 @@ from jitmagic.errors import Unsupported
 from jitmagic.graph.meta import ArrayMeta, PyMeta
 from jitmagic.graph.shapes import DataDependentSize, Dim, SymInt, hint_of
 from jitmagic.ops.describe import array_meta, describe, replace_leaves
+from jitmagic.ops.gradients.indexing import of_getitem, setitem_base, setitem_value
 from jitmagic.ops.lowering import View
 from jitmagic.ops.orders import inner_first
 from jitmagic.ops.quiet import Quiet
@@ -328,6 +329,7 @@ op(
     forms=(Form("__getitem__"),),
     raises=_index_may_raise,
     lower=View(),
+    vjp=(of_getitem,),
     samples=GET_SAMPLES,
     note="basic indices give views, arrays and lists give new arrays",
 )
@@ -339,5 +341,6 @@ op(
     forms=(Form("__setitem__"),),
     writes=(0,),
     raises=_assignment_may_raise,
+    vjp=(setitem_base, None, setitem_value),
     samples=SET_SAMPLES,
 )

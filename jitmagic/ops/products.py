@@ -9,6 +9,21 @@ import numpy as np
 from jitmagic.graph.meta import ArrayMeta
 from jitmagic.ops.describe import array_meta
 from jitmagic.ops.elementwise import OPTIONS, binary_forms
+from jitmagic.ops.gradients.einsum import of_einsum, with_subscripts
+from jitmagic.ops.gradients.products import (
+    cross_rules,
+    dot_rules,
+    inner_rules,
+    kron_rules,
+    matmul_rules,
+    matvec_rules,
+    of_trace,
+    outer_rules,
+    tensordot_rules,
+    vdot_rules,
+    vecdot_rules,
+    vecmat_rules,
+)
 from jitmagic.ops.probing import probe
 from jitmagic.ops.record import Arguments, Form, Inferred, Sample
 from jitmagic.ops.refusals import refuse
@@ -90,6 +105,7 @@ op(
     adapt=lambda *args, **kwargs: ufunc_arguments(np.matmul, args, kwargs),
     forms=binary_forms("matmul"),
     warns=ALL,
+    vjp=matmul_rules,
     samples=(
         arrays((4, 3), (3, 2)),
         arrays((3,), (3,)),
@@ -105,6 +121,7 @@ op(
     signature="a, b, out=None",
     forms=(Form("dot"),),
     warns=ALL,
+    vjp=dot_rules,
     samples=(arrays((4, 3), (3, 2)), arrays((3,), (3,)), arrays((5, 4, 3), (2, 3, 2)), called(2.0)),
 )
 op(
@@ -113,27 +130,37 @@ op(
     meta=_product_rule(inner_shape),
     signature="a, b, /",
     warns=ALL,
+    vjp=inner_rules,
     samples=(arrays((4, 3), (2, 3)), arrays((3,), (3,))),
 )
-op("outer", np.outer, meta=_product_rule(outer_shape), warns=ALL, samples=(arrays((4,), (3,)), arrays((2, 2), (3,))))
-op("vdot", np.vdot, meta=probe, signature="a, b, /", warns=ALL, samples=(arrays((4, 3), (4, 3)),))
+op(
+    "outer",
+    np.outer,
+    meta=_product_rule(outer_shape),
+    warns=ALL,
+    vjp=outer_rules,
+    samples=(arrays((4,), (3,)), arrays((2, 2), (3,))),
+)
+op("vdot", np.vdot, meta=probe, signature="a, b, /", warns=ALL, vjp=vdot_rules, samples=(arrays((4, 3), (4, 3)),))
 op(
     "tensordot",
     np.tensordot,
     meta=probe,
     warns=ALL,
+    vjp=tensordot_rules,
     samples=(arrays((4, 3), (3, 2), axes=1), arrays((4, 3, 2), (3, 2, 5))),
 )
-op("kron", np.kron, meta=probe, warns=ALL, samples=(arrays((2, 3), (3, 2)),))
+op("kron", np.kron, meta=probe, warns=ALL, vjp=kron_rules, samples=(arrays((2, 3), (3, 2)),))
 op(
     "trace",
     np.trace,
     meta=probe,
     forms=(Form("trace"),),
     warns=ALL,
+    vjp=(of_trace,),
     samples=(called(shape=(4, 4)), called(1, shape=(4, 3))),
 )
-op("cross", np.cross, meta=probe, warns=ALL, samples=(arrays((4, 3), (4, 3)),))
+op("cross", np.cross, meta=probe, warns=ALL, vjp=cross_rules, samples=(arrays((4, 3), (4, 3)),))
 
 
 def _einsum_sample(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> Sample:
@@ -145,6 +172,9 @@ op(
     np.einsum,
     meta=probe,
     warns=ALL,
+    adapt=with_subscripts,
+    signature="subscripts, *operands, **kwargs",
+    vjp=(None, of_einsum),
     samples=tuple(
         _einsum_sample(subscripts, shapes)
         for subscripts, shapes in (
@@ -159,4 +189,5 @@ op(
 for _name in ("vecdot", "matvec", "vecmat"):
     if hasattr(np, _name):
         _shapes = {"vecdot": ((4, 3), (4, 3)), "matvec": ((4, 3), (3,)), "vecmat": ((4,), (4, 3))}[_name]
-        op(_name, getattr(np, _name), meta=probe, warns=ALL, samples=(arrays(*_shapes),))
+        _rules = {"vecdot": vecdot_rules, "matvec": matvec_rules, "vecmat": vecmat_rules}[_name]
+        op(_name, getattr(np, _name), meta=probe, warns=ALL, vjp=_rules, samples=(arrays(*_shapes),))

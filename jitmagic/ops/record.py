@@ -15,7 +15,7 @@ from jitmagic.graph.meta import Meta
 from jitmagic.graph.shapes import ShapeEnv
 from jitmagic.ops.lowering import Lowering
 
-__all__ = ["Arguments", "Form", "Inferred", "MetaRule", "Op", "Sample"]
+__all__ = ["Arguments", "Form", "Inferred", "MetaRule", "Op", "Rules", "Sample"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,7 @@ class Arguments:
 
 MetaRule: TypeAlias = Callable[[Arguments], Inferred]
 Adapter: TypeAlias = Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]
+Rules: TypeAlias = tuple[Callable[..., Any] | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,9 @@ class Op:
     * ``stands_for``: for given operands, a cheaper row and the positions of the operands it takes, or None;
     * ``warns``: floating-point conditions it may raise (``divide``, ``over``, ``under``, ``invalid``);
     * ``lower``: how it becomes a loop; None: extern;
-    * ``vjp``: one rule per operand for reverse mode (None: not differentiable in that operand);
+    * ``vjp``: reverse mode, one rule for each operand by position; the contract stands in ``jitmagic.ops.gradients``;
+    * ``no_vjp``: why the row has none although its results are real numbers ("piecewise constant" is no reason: such
+      a row has rules that give 0);
     * ``samples``: what the generic tests call it with;
     * ``note``: conventions that a reader must know, for the table in the docs.
     """
@@ -114,7 +117,8 @@ class Op:
     stands_for: Callable[[Arguments], tuple[Op, tuple[int, ...]] | None] | None = None
     warns: frozenset[str] = frozenset()
     lower: Lowering | None = None
-    vjp: tuple[Callable[..., Any] | None, ...] | None = None
+    vjp: Rules | None = None
+    no_vjp: str = ""
     samples: tuple[Sample, ...] = ()
     note: str = ""
 

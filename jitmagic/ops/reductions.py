@@ -12,9 +12,25 @@ from jitmagic.graph.meta import ArrayMeta
 from jitmagic.graph.polynomial import symbols_of
 from jitmagic.graph.shapes import SymInt
 from jitmagic.ops.folding import fold
+from jitmagic.ops.gradients.folds import (
+    average_rules,
+    of_extreme,
+    of_mean,
+    of_nanextreme,
+    of_nanmean,
+    of_nanprod,
+    of_nanstd,
+    of_nansum,
+    of_nanvar,
+    of_prod,
+    of_ptp,
+    of_std,
+    of_sum,
+    of_var,
+)
 from jitmagic.ops.lowering import Reduction
 from jitmagic.ops.probing import probe
-from jitmagic.ops.record import Arguments, Form, Inferred, MetaRule, Sample
+from jitmagic.ops.record import Arguments, Form, Inferred, MetaRule, Rules, Sample
 from jitmagic.ops.refusals import unsupported
 from jitmagic.ops.registry import op
 from jitmagic.ops.samples import called
@@ -71,6 +87,32 @@ FOLDS: tuple[
     ("nanpercentile", (), (), None, ALL, (called(30.0), called((25, 75), axis=0))),
     ("nanquantile", (), (), None, ALL, (called(0.3), called((0.25, 0.75), axis=0))),
 )
+
+RULES: dict[str, Rules] = {
+    "sum": (of_sum,),
+    "prod": (of_prod,),
+    "max": (of_extreme,),
+    "min": (of_extreme,),
+    "mean": (of_mean,),
+    "std": (of_std,),
+    "var": (of_var,),
+    "ptp": (of_ptp,),
+    "average": average_rules,
+    "nansum": (of_nansum,),
+    "nanprod": (of_nanprod,),
+    "nanmax": (of_nanextreme,),
+    "nanmin": (of_nanextreme,),
+    "nanmean": (of_nanmean,),
+    "nanstd": (of_nanstd,),
+    "nanvar": (of_nanvar,),
+}
+SHARED = "elements that share the extreme share the gradient evenly"
+NOTES = {
+    **dict.fromkeys(("max", "min", "ptp", "nanmax", "nanmin"), SHARED),
+    **dict.fromkeys(("std", "nanstd"), "the derivative counts as 0 where all elements are equal"),
+    "prod": "second derivatives at elements that are 0 count as 0",
+    "nanprod": "second derivatives at elements that are 0 count as 0",
+}
 
 REFUSE_EMPTY = frozenset({"max", "min", "argmax", "argmin", "ptp", "nanmax", "nanmin"})
 DATA_ERRORS = frozenset({"nanargmax", "nanargmin", "average", "percentile", "quantile", "nanpercentile", "nanquantile"})
@@ -155,5 +197,7 @@ for _name, _functions, _methods, _lower, _warns, _samples in FOLDS:
         lower=_lower,
         warns=_warns,
         raises=_may_be_empty if _name in REFUSE_EMPTY else _name in DATA_ERRORS,
+        vjp=RULES.get(_name),
+        note=NOTES.get(_name, ""),
         samples=_samples,
     )

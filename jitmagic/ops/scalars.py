@@ -15,12 +15,13 @@ import numpy as np
 
 from jitmagic.errors import Unsupported
 from jitmagic.graph.meta import ArrayMeta, PyMeta
+from jitmagic.ops import elementwise  # noqa: F401 - its rows come first: their rules serve here too
 from jitmagic.ops.describe import ONE_OF_TYPE, describe
 from jitmagic.ops.lowering import Pointwise
 from jitmagic.ops.quiet import Quiet
-from jitmagic.ops.record import Arguments, Form, Inferred, Sample
+from jitmagic.ops.record import Arguments, Form, Inferred, Rules, Sample
 from jitmagic.ops.refusals import refuse
-from jitmagic.ops.registry import op
+from jitmagic.ops.registry import by_name, op
 
 __all__: list[str] = []
 
@@ -121,6 +122,26 @@ def _scalars(count: int) -> tuple[Sample, ...]:
     )
 
 
+# The rules are those of the array operations of the same meaning.
+LIKE = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "true_divide",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "divmod": "divmod",
+    "pow": "power",
+    "neg": "negative",
+    "pos": "positive",
+    "abs": "absolute",
+}
+
+
+def _rules_of(name: str) -> Rules | None:
+    return by_name(LIKE[name]).vjp if name in LIKE else None
+
+
 for _name, _call, _loop in BINARY:
     op(
         f"scalar_{_name}",
@@ -131,6 +152,7 @@ for _name, _call, _loop in BINARY:
         warns=ALL,
         raises=_name == "pow",
         lower=Pointwise(_loop, "f") if _loop else None,
+        vjp=_rules_of(_name),
         samples=_scalars(2),
     )
 for _name, _call in COMPARED:
@@ -151,5 +173,6 @@ for _name, _call, _loop in UNARY:
         forms=(Form(f"generic.__{_name}__"),),
         warns=ALL,
         lower=Pointwise(_loop, "f") if _loop else None,
+        vjp=_rules_of(_name),
         samples=_scalars(1),
     )

@@ -10,6 +10,8 @@ from jitmagic.errors import InternalError
 from jitmagic.graph.meta import ArrayMeta
 from jitmagic.ops.describe import describe
 from jitmagic.ops.elementwise import NOTHING, OPTIONS
+from jitmagic.ops.gradients import Elementwise, elementwise
+from jitmagic.ops.gradients.pointwise import clipped_bounds, clipped_value
 from jitmagic.ops.lowering import InnerLoop, Select
 from jitmagic.ops.probing import probe
 from jitmagic.ops.record import Arguments, Form, Inferred, Op, Sample
@@ -71,6 +73,20 @@ def _clip(call: Arguments) -> Inferred:
     return spread(Arguments(call.op, (call.args[0], *bounds), rest, call.env))
 
 
+AT_BOUNDS = "an element equal to a bound gets half of the gradient, the bound the other half"
+
+
+def _with_bounds(product: Any, place: int) -> Any:
+    """The rule of ``clip``, whose bounds may be passed by two names each."""
+    rule = Elementwise(product, place, damped=False)
+
+    def rule_of_clip(g: Any, ans: Any, a: Any, a_min: Any = None, a_max: Any = None, *_: Any, **options: Any) -> Any:
+        low, high = options.get("min", a_min), options.get("max", a_max)
+        return rule(g, ans, a, low, high)
+
+    return rule_of_clip
+
+
 clip_ufunc, _ = _first_ufunc(np.clip, np.dtype(np.float64), 0.0, 1.0)  # it has no public name
 
 op(
@@ -79,6 +95,15 @@ op(
     meta=_where,
     signature="condition, x=None, y=None, /",
     lower=Select(),
+    vjp=(
+        None,
+        *elementwise(
+            None,
+            lambda g, ans, c, x, y: np.where(c, g, 0),
+            lambda g, ans, c, x, y: np.where(c, 0, g),
+            damped=False,
+        )[1:],
+    ),
     samples=(
         Sample(lambda rng: (masks()(rng), rng.random((4, 3)), 0)),
         Sample(lambda rng: (masks()(rng), rng.random(3), rng.random((4, 3)))),
@@ -93,8 +118,9 @@ op(
     adapt=lambda *args, **kwargs: ufunc_arguments(clip_ufunc, args, kwargs),
     warns=NOTHING,
     lower=InnerLoop(),
+    vjp=elementwise(clipped_value, clipped_bounds(1), clipped_bounds(2), damped=False),
     samples=reals(3),
-    note="what `np.clip` runs when both bounds are given",
+    note=f"{AT_BOUNDS}; what `np.clip` runs when both bounds are given",
 )
 op(
     "clip",
@@ -103,6 +129,8 @@ op(
     signature="a, a_min=None, a_max=None, out=None, **kwargs",
     forms=(Form("clip"),),
     stands_for=_clip_stands_for,
+    vjp=tuple(_with_bounds(p, i) for i, p in enumerate((clipped_value, clipped_bounds(1), clipped_bounds(2)))),
+    note=AT_BOUNDS,
     samples=(called(-1, 1), called(0.5, None), called(None, 0.5), called(-1000, 1000), *reals(3)),
 )
 

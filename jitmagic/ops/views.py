@@ -16,6 +16,19 @@ from jitmagic.graph.meta import ArrayMeta
 from jitmagic.graph.shapes import Dim, SymInt, hint_of
 from jitmagic.ops.creation import as_shape
 from jitmagic.ops.describe import array_meta
+from jitmagic.ops.gradients import cast, unbroadcast
+from jitmagic.ops.gradients.views import (
+    of_copies,
+    of_diagonal,
+    of_imag,
+    of_moveaxis,
+    of_ravel,
+    of_reshape,
+    of_retyped,
+    of_rollaxis,
+    of_transpose,
+    reshaped,
+)
 from jitmagic.ops.lowering import View
 from jitmagic.ops.orders import inner_first
 from jitmagic.ops.probing import probe
@@ -240,15 +253,40 @@ def _get_mt(a: Any) -> Any:
     return a.mT
 
 
-view_row("transpose", np.transpose, called(), called((1, 2, 0), shape=(4, 3, 2)), forms=(Form("transpose", _variadic),))
-view_row("T", _get_t, called(), called(shape=(4, 3, 2)), forms=(Form("T"),))
-view_row("mT", _get_mt, called(), called(shape=(4, 3, 2)), forms=(Form("mT"),))
-view_row("matrix_transpose", np.matrix_transpose, called(), forms=(Form(np.linalg.matrix_transpose),))
-view_row("swapaxes", np.swapaxes, called(0, 1), called(0, -1, shape=(4, 3, 2)), forms=(Form("swapaxes"),))
-view_row("moveaxis", np.moveaxis, called(0, 1), called((0, 1), (2, 0), shape=(4, 3, 2)))
-view_row("rollaxis", np.rollaxis, called(1), called(2, shape=(4, 3, 2)))
-view_row("squeeze", np.squeeze, called(shape=(4, 1, 2)), called(axis=1, shape=(4, 1, 2)), forms=(Form("squeeze"),))
-view_row("expand_dims", np.expand_dims, called(0), called((0, 2)))
+def _turned(g: Any, ans: Any, a: Any) -> Any:
+    return np.swapaxes(g, -1, -2)
+
+
+view_row(
+    "transpose",
+    np.transpose,
+    called(),
+    called((1, 2, 0), shape=(4, 3, 2)),
+    forms=(Form("transpose", _variadic),),
+    vjp=(of_transpose,),
+)
+view_row("T", _get_t, called(), called(shape=(4, 3, 2)), forms=(Form("T"),), vjp=(lambda g, ans, a: g.T,))
+view_row("mT", _get_mt, called(), called(shape=(4, 3, 2)), forms=(Form("mT"),), vjp=(_turned,))
+view_row("matrix_transpose", np.matrix_transpose, called(), forms=(Form(np.linalg.matrix_transpose),), vjp=(_turned,))
+view_row(
+    "swapaxes",
+    np.swapaxes,
+    called(0, 1),
+    called(0, -1, shape=(4, 3, 2)),
+    forms=(Form("swapaxes"),),
+    vjp=(lambda g, ans, a, axis1, axis2: np.swapaxes(g, axis1, axis2),),
+)
+view_row("moveaxis", np.moveaxis, called(0, 1), called((0, 1), (2, 0), shape=(4, 3, 2)), vjp=(of_moveaxis,))
+view_row("rollaxis", np.rollaxis, called(1), called(2, shape=(4, 3, 2)), called(0, 2), vjp=(of_rollaxis,))
+view_row(
+    "squeeze",
+    np.squeeze,
+    called(shape=(4, 1, 2)),
+    called(axis=1, shape=(4, 1, 2)),
+    forms=(Form("squeeze"),),
+    vjp=(reshaped,),
+)
+view_row("expand_dims", np.expand_dims, called(0), called((0, 2)), vjp=(reshaped,))
 view_row(
     "diagonal",
     np.diagonal,
@@ -256,17 +294,39 @@ view_row(
     called(1, 0, 2, shape=(4, 3, 2)),
     forms=(Form("diagonal"),),
     meta=_diagonal,
+    vjp=(of_diagonal,),
 )
-view_row("real", np.real, called(), forms=(Form("real"),))
-view_row("imag", np.imag, called(), forms=(Form("imag"),), meta=_imag)
-view_row("flip", np.flip, called(), called(axis=0), called((0, 1)))
-view_row("fliplr", np.fliplr, called())
-view_row("flipud", np.flipud, called(), called(shape=(5,)))
-view_row("rot90", np.rot90, called(), called(2), called(-1, (0, 2), shape=(4, 3, 2)))
-view_row("atleast_1d", np.atleast_1d, called(), called(shape=()))
-view_row("atleast_2d", np.atleast_2d, called(), called(shape=(5,)))
-view_row("atleast_3d", np.atleast_3d, called(), called(shape=(5,)))
-view_row("broadcast_to", np.broadcast_to, called((2, 4, 3)), called((4, 3)), meta=_broadcast_to)
+view_row("real", np.real, called(), forms=(Form("real"),), vjp=(lambda g, ans, a: cast(g, a),))
+view_row("imag", np.imag, called(), forms=(Form("imag"),), meta=_imag, vjp=(of_imag,))
+view_row(
+    "flip",
+    np.flip,
+    called(),
+    called(axis=0),
+    called((0, 1)),
+    vjp=(lambda g, ans, a, axis=None: np.flip(g, axis),),
+)
+view_row("fliplr", np.fliplr, called(), vjp=(lambda g, ans, a: np.fliplr(g),))
+view_row("flipud", np.flipud, called(), called(shape=(5,)), vjp=(lambda g, ans, a: np.flipud(g),))
+view_row(
+    "rot90",
+    np.rot90,
+    called(),
+    called(2),
+    called(-1, (0, 2), shape=(4, 3, 2)),
+    vjp=(lambda g, ans, a, k=1, axes=(0, 1): np.rot90(g, -k, axes),),
+)
+view_row("atleast_1d", np.atleast_1d, called(), called(shape=()), vjp=(of_copies,))
+view_row("atleast_2d", np.atleast_2d, called(), called(shape=(5,)), vjp=(of_copies,))
+view_row("atleast_3d", np.atleast_3d, called(), called(shape=(5,)), vjp=(of_copies,))
+view_row(
+    "broadcast_to",
+    np.broadcast_to,
+    called((2, 4, 3)),
+    called((4, 3)),
+    meta=_broadcast_to,
+    vjp=(lambda g, ans, a, shape=None, subok=False: unbroadcast(g, a),),
+)
 view_row(
     "reshape",
     np.reshape,
@@ -275,7 +335,34 @@ view_row(
     called((2, -1), order="F"),
     forms=(Form("reshape", _variadic_shape),),
     meta=_reshape,
+    vjp=(of_reshape,),
 )
-view_row("ravel", np.ravel, called(), called(order="K"), called(order="F"), forms=(Form("ravel"),), meta=_ravel)
-view_row("view", _method_view, called(), called("i8"), called("f4"), forms=(Form("view"),), meta=_retyped)
-op("flatten", _method_flatten, meta=_flatten, forms=(Form("flatten"),), samples=(called(), called("F")))
+view_row(
+    "ravel",
+    np.ravel,
+    called(),
+    called(order="K"),
+    called(order="F"),
+    forms=(Form("ravel"),),
+    meta=_ravel,
+    vjp=(of_ravel,),
+)
+view_row(
+    "view",
+    _method_view,
+    called(),
+    called("i8"),
+    called("f4"),
+    forms=(Form("view"),),
+    meta=_retyped,
+    vjp=(of_retyped,),
+    note="differentiable between a real dtype and the complex dtype that pairs it",
+)
+op(
+    "flatten",
+    _method_flatten,
+    meta=_flatten,
+    forms=(Form("flatten"),),
+    samples=(called(), called("F")),
+    vjp=(of_ravel,),
+)

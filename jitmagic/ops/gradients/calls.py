@@ -1,0 +1,67 @@
+"""Takes a call of a row, gives the cotangents of its operands; calls functions of our own as NumPy calls its own."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from jitmagic.ops.record import Op
+
+__all__ = ["by_position", "cotangents", "invoke"]
+
+PLAIN = (np.ndarray, np.generic)
+LATE = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+
+
+def invoke(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """``function(*args, **kwargs)``, handed to ``__array_function__`` if an argument has one, as NumPy does it.
+
+    For functions of our own that stand in the registry: Tensors and staged values see them as one operation.
+    """
+    for value in args:
+        if not isinstance(value, PLAIN) and hasattr(type(value), "__array_function__"):
+            return value.__array_function__(function, (type(value),), args, kwargs)
+    return function(*args, **kwargs)
+
+
+def by_position(row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The same call with operands that were passed by name at their positions, where rules are looked up."""
+    rest = dict(kwargs)
+    names = [p.name for p in row.signature.parameters.values() if p.kind not in LATE]
+    wanted = [i for i, name in enumerate(names[: len(row.vjp or ())]) if name in rest]
+    if not wanted:
+        return args, rest
+    given = list(args)
+    for place in range(len(args), wanted[-1] + 1):
+        default = row.signature.parameters[names[place]].default
+        given.append(rest.pop(names[place], default))
+    return tuple(given), rest
+
+
+def cotangents(
+    row: Op, places: Iterable[int], g: Any, ans: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Iterator[tuple[int, Any]]:
+    """Each place of ``places`` that has a rule, with the cotangent of the operand there."""
+    rules = row.vjp or ()
+    variadic = is_variadic(row)
+    last: list[Any] | None = None
+    for place in places:
+        if variadic and place >= len(rules) - 1:
+            if last is None:
+                rule = rules[-1]
+                last = rule(g, ans, *args, **kwargs) if rule else []
+            if last:
+                yield place, last[place - len(rules) + 1]
+        elif place < len(rules) and (rule := rules[place]) is not None:
+            yield place, rule(g, ans, *args, **kwargs)
+
+
+def is_variadic(row: Op) -> bool:
+    """Whether the last rule serves all operands from its place on."""
+    kinds = [p.kind for p in row.signature.parameters.values()]
+    return inspect.Parameter.VAR_POSITIONAL in kinds and kinds.index(inspect.Parameter.VAR_POSITIONAL) < len(
+        row.vjp or ()
+    )

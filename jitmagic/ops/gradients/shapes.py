@@ -1,0 +1,69 @@
+"""Takes a cotangent, gives it the shape and dtype of the operand it belongs to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["as_operand", "axes_of", "cast", "count_of", "fit", "restore_axes", "shape_of", "unbroadcast"]
+
+
+def shape_of(x: Any) -> tuple[Any, ...]:
+    """The shape of an array, number or nested list."""
+    return tuple(x.shape) if hasattr(x, "shape") else np.shape(x)
+
+
+def unbroadcast(g: Any, x: Any) -> Any:
+    """``g`` summed over the axes along which ``x`` was repeated: its shape becomes that of ``x``."""
+    shape = shape_of(x)
+    lead = len(shape_of(g)) - len(shape)
+    front = tuple(range(lead))
+    ones = tuple(lead + i for i, n in enumerate(shape) if n == 1 and shape_of(g)[lead + i] != 1)
+    if front or ones:
+        g = np.sum(g, axis=front + ones, keepdims=bool(ones))
+    return np.squeeze(g, axis=front) if front and ones else g
+
+
+def cast(g: Any, x: Any) -> Any:
+    """``g`` with the dtype of ``x``; the real part if only ``g`` is complex."""
+    dtype = getattr(x, "dtype", None)
+    if dtype is None or g.dtype == dtype:
+        return g
+    if g.dtype.kind == "c" and dtype.kind != "c":
+        g = np.real(g)
+    return g.astype(dtype)
+
+
+def fit(g: Any, x: Any) -> Any:
+    """The cotangent of ``x``, which an operation cast and broadcast before it gave ``g``'s shape."""
+    return cast(unbroadcast(g, x), x)
+
+
+def as_operand(g: Any, x: Any) -> Any:
+    """The cotangent of ``x`` whose elements, in order, are those of ``g``."""
+    return cast(np.reshape(g, shape_of(x)), x)
+
+
+def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
+    """The axes that ``axis`` means: all for None, and none negative."""
+    ndim = len(shape_of(x))
+    if axis is None:
+        return tuple(range(ndim))
+    given = axis if isinstance(axis, tuple | list) else (axis,)
+    return tuple(int(a) % max(ndim, 1) for a in given)
+
+
+def restore_axes(g: Any, x: Any, axis: Any, keepdims: Any = False) -> Any:
+    """``g``, of a fold of ``x`` over ``axis``, with axes of size 1 in place of those that were folded."""
+    if keepdims is True or not shape_of(x):
+        return g
+    return np.expand_dims(g, axes_of(x, axis))
+
+
+def count_of(x: Any, axis: Any) -> Any:
+    """How many elements of ``x`` one fold over ``axis`` takes."""
+    count: Any = 1
+    for each in axes_of(x, axis):
+        count = shape_of(x)[each] * count
+    return count

@@ -1,0 +1,99 @@
+"""Takes the cotangent of a view, gives that of the array it looks at: the axes are put back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitmagic.errors import UserError
+from jitmagic.ops.gradients.shapes import axes_of, cast, fit, shape_of
+
+__all__ = [
+    "of_copies",
+    "of_diagonal",
+    "of_imag",
+    "of_moveaxis",
+    "of_ravel",
+    "of_reshape",
+    "of_retyped",
+    "of_rollaxis",
+    "of_transpose",
+    "reshaped",
+]
+
+
+def _undo(order: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(order.index(i) for i in range(len(order)))
+
+
+def of_transpose(g: Any, ans: Any, a: Any, axes: Any = None) -> Any:
+    return np.transpose(g) if axes is None else np.transpose(g, _undo(axes_of(a, axes)))
+
+
+def of_moveaxis(g: Any, ans: Any, a: Any, source: Any, destination: Any) -> Any:
+    return np.moveaxis(g, destination, source)
+
+
+def of_rollaxis(g: Any, ans: Any, a: Any, axis: int, start: int = 0) -> Any:
+    ndim = len(shape_of(a))
+    axis, start = axis % ndim, start + ndim if start < 0 else start
+    return np.moveaxis(g, start - 1 if axis < start else start, axis)
+
+
+def reshaped(g: Any, ans: Any, a: Any, *args: Any, **kwargs: Any) -> Any:
+    """Of any function that gives the elements of ``a`` in the same order."""
+    return np.reshape(g, shape_of(a))
+
+
+def of_reshape(g: Any, ans: Any, a: Any, shape: Any = None, order: Any = "C", **kwargs: Any) -> Any:
+    if order == "A":
+        order = "F" if a.flags.fnc else "C"
+    return np.reshape(g, shape_of(a), order=order)
+
+
+def of_ravel(g: Any, ans: Any, a: Any, order: Any = "C") -> Any:
+    """Also ``"K"``, the order in memory: that of the axes by stride."""
+    if order != "K":
+        return of_reshape(g, ans, a, order=order)
+    strides = [abs(s) for s in getattr(a, "strides", ())]
+    axes = tuple(sorted(range(len(strides)), key=lambda axis: -strides[axis]))
+    return np.transpose(np.reshape(g, tuple(shape_of(a)[axis] for axis in axes)), _undo(axes))
+
+
+def of_diagonal(g: Any, ans: Any, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """Zeros with ``g`` on the diagonal: ``g`` times a mask of ones."""
+    rows, columns = axes_of(a, (axis1, axis2))
+    n, m = shape_of(a)[rows], shape_of(a)[columns]
+    length = shape_of(g)[-1]
+    before, behind = max(-offset, 0), n - max(-offset, 0) - length
+    g = np.pad(g, [(0, 0)] * (len(shape_of(g)) - 1) + [(before, behind)])
+    spread = np.expand_dims(g, -1) * np.eye(n, m, offset, dtype=g.dtype)
+    return np.moveaxis(spread, (-2, -1), (rows, columns))
+
+
+def of_imag(g: Any, ans: Any, a: Any) -> Any:
+    return cast(-1j * g, a) if a.dtype.kind == "c" else np.zeros_like(a)
+
+
+def of_copies(g: Any, ans: Any, *arrays: Any) -> list[Any]:
+    """Of functions that give each operand with more axes of size 1: ``atleast_2d(a, b)``."""
+    given = g if isinstance(g, tuple | list) else (g,)
+    return [
+        np.zeros_like(a) if part is None else np.reshape(part, shape_of(a))
+        for part, a in zip(given, arrays, strict=True)
+    ]
+
+
+def of_retyped(g: Any, ans: Any, a: Any, dtype: Any = None, type: Any = None) -> Any:
+    """Of ``a.view(dtype)``: a complex number is the pair of its parts; other dtypes share no numbers."""
+    here, there = a.dtype, ans.dtype
+    if here == there:
+        return fit(g, a)
+    if {here.kind, there.kind} != {"f", "c"} or max(here.itemsize, there.itemsize) != 2 * min(
+        here.itemsize, there.itemsize
+    ):
+        raise UserError(f"a view of {here} as {there} has no gradient: use astype, or detach the operand first")
+    if here.kind == "c":
+        return np.conj(np.ascontiguousarray(g).view(here))
+    return np.ascontiguousarray(np.conj(g)).view(here)
