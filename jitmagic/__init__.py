@@ -25,6 +25,7 @@ from jitmagic.api import (
 )
 from jitmagic.config import config, configure
 from jitmagic.errors import FullGraphError, InternalError, JitMagicError, Unsupported, UserError
+from jitmagic.gradients import grad, value_and_grad
 
 __all__ = [
     "FullGraphError",
@@ -39,6 +40,7 @@ __all__ = [
     "configure",
     "disable",
     "explain",
+    "grad",
     "graph_break",
     "list_backends",
     "load_ipython_extension",
@@ -51,6 +53,7 @@ __all__ = [
     "register_backend",
     "reset",
     "unload_ipython_extension",
+    "value_and_grad",
     "wait",
 ]
 

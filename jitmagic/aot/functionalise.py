@@ -13,10 +13,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jitmagic.aot.aliases import Aliases
+from jitmagic.aot.joint.expand import expand_gradient
 from jitmagic.errors import InternalError, Unsupported
 from jitmagic.graph import ArrayMeta, Graph, Node, ShapeEnv, map_nodes
 from jitmagic.graph.graph import Binding
 from jitmagic.graph.shapes import SymInt
+from jitmagic.ops.derivatives import GRADIENT, WATCH
 from jitmagic.ops.functional import UPDATE, UPDATE_INDEX, ViewStep
 
 __all__ = ["PureBuilder", "WriteRule", "array_meta"]
@@ -28,7 +30,8 @@ class PureBuilder:
 
     ``current`` maps a storage to its newest value and ``version`` counts its writes; ``made`` maps a captured node
     to its pure one and the version that this one shows; ``steps`` are the views' operations over pure nodes;
-    ``offsets`` tells where the entries of a captured tuple stand in the pure one.
+    ``offsets`` tells where the entries of a captured tuple stand in the pure one, ``parts`` what they are if there is
+    no tuple. ``watched`` gives the value that a watched array had when the watch began: gradients end there.
     """
 
     aliases: Aliases
@@ -39,6 +42,8 @@ class PureBuilder:
     made: dict[Node, tuple[int, Node]] = field(default_factory=dict)
     steps: dict[Node, ViewStep] = field(default_factory=dict)
     offsets: dict[Node, int] = field(default_factory=dict)
+    parts: dict[Node, list[Node]] = field(default_factory=dict)
+    watched: dict[Node, Node] = field(default_factory=dict)
 
     def build(self, captured: Graph, rules: Callable[[Node], WriteRule]) -> None:
         """Translate every node but the inputs, which ``start`` has introduced."""
@@ -81,24 +86,36 @@ class PureBuilder:
 
     def write(self, like: Node, target: Node, value: Any, more: tuple[ViewStep, ...] = ()) -> None:
         """``target`` (followed by the steps ``more``) now holds ``value``."""
-        base = self.read(self.aliases.storage(target))
-        path = (*self.path(target), *more)
-        self._advance(target, self.call(like, UPDATE, (base, value, path), {}, _written(base)))
+        owner, path = self._owner(target)
+        base, path = self.read(owner), (*path, *more)
+        self._advance(like, owner, self.call(like, UPDATE, (base, value, path), {}, _written(base)))
 
     def write_fresh(self, like: Node, target: Node, value: Node) -> None:
         """``target`` now holds ``value``, a new array made for this write alone: it may become the storage itself."""
         new = value.meta
+        owner, path = self._owner(target)
         replaces = isinstance(new, ArrayMeta) and not new.scalar and same_description(array_meta(target), new)
-        if replaces and not self.path(target):
-            self._advance(target, value)
+        if replaces and not path:
+            self._advance(like, owner, value)
         else:
             self.write(like, target, value)
 
     def write_index(self, like: Node, target: Node, index: Any, value: Any) -> None:
         """``target[index]``, with an advanced index, now holds ``value``."""
-        base = self.read(self.aliases.storage(target))
-        args = (base, value, self.path(target), index)
-        self._advance(target, self.call(like, UPDATE_INDEX, args, {}, _written(base)))
+        owner, path = self._owner(target)
+        base = self.read(owner)
+        self._advance(like, owner, self.call(like, UPDATE_INDEX, (base, value, path, index), {}, _written(base)))
+
+    def _owner(self, target: Node) -> tuple[Node, tuple[ViewStep, ...]]:
+        """What a write to ``target`` makes anew, and the views from there: the storage, or a watched view of it.
+
+        A watched array is made anew from its own last value, so that derivatives find the way through the write.
+        """
+        chain = self.aliases.chain(target)
+        for position in range(len(chain) - 1, -1, -1):
+            if self.steps[chain[position]].op is WATCH:
+                return chain[position], tuple(self.steps[view] for view in chain[position + 1 :])
+        return self.aliases.storage(target), tuple(self.steps[view] for view in chain)
 
     def path(self, node: Node) -> tuple[ViewStep, ...]:
         """The views from the storage of ``node`` to it, over pure nodes."""
@@ -111,12 +128,19 @@ class PureBuilder:
         view = self.pure.call(step.op, args, step.kwargs, meta, view_of=parent, span=node.span, stack=node.stack)
         return view if step.item is None else self.pure.item(view, step.item, array_meta(node))
 
-    def _advance(self, target: Node, value: Node) -> None:
-        storage = self.aliases.storage(target)
+    def _advance(self, like: Node, owner: Node, value: Node) -> None:
+        """``owner``, a storage or a watched view of one, now holds ``value``."""
+        storage = self.aliases.storage(owner)
         if storage.kind == "constant":
-            raise Unsupported("store", "writing into an array held by the code itself", target.span)
-        self.current[storage] = value
+            raise Unsupported("store", "writing into an array held by the code itself", owner.span)
+        whole, path = value, self.path(owner)
+        if any(step.op is not WATCH for step in path):
+            base = self.current[storage]
+            whole = self.call(like, UPDATE, (base, value, path), {}, _written(base))
+        self.current[storage] = whole
         self.version[storage] += 1
+        if owner is not storage:
+            self.made[owner] = (self.version[storage], value)
 
 
 WriteRule = Callable[[PureBuilder, Node], None]
@@ -150,6 +174,8 @@ def _item(builder: PureBuilder, node: Node) -> None:
         return
     if builder.aliases.is_view(node):
         _remember_step(builder, node)
+    elif node.args[0] in builder.parts:
+        builder.start(node, builder.parts[node.args[0]][node.index])
     else:
         assert node.meta is not None
         source, index = node.args[0], node.index + builder.offsets.get(node.args[0], 0)
@@ -157,11 +183,22 @@ def _item(builder: PureBuilder, node: Node) -> None:
 
 
 def _call(builder: PureBuilder, node: Node) -> None:
-    if builder.aliases.is_view(node):
+    if node.op is GRADIENT:
+        _gradient(builder, node)
+    elif builder.aliases.is_view(node):
         _remember_step(builder, node)
     else:
         args, kwargs = builder.operands(node.args), builder.operands(node.kwargs)
         builder.start(node, builder.call(node, node.op, args, kwargs, node.meta))
+    if node.op is WATCH:
+        builder.watched[node] = builder.read(node)
+
+
+def _gradient(builder: PureBuilder, node: Node) -> None:
+    value, cotangent, watched = node.args
+    origins = [builder.watched[w] for w in watched]
+    value, cotangent = builder.operands(value), builder.operands(cotangent)
+    builder.parts[node] = expand_gradient(builder.pure, builder.env, value, cotangent, origins, node)
 
 
 def _remember_step(builder: PureBuilder, node: Node) -> None:

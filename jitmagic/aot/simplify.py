@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jitmagic.aot.joint.watches import DropWatches
 from jitmagic.aot.stores import StoreParts, surely_casts
 from jitmagic.graph import Graph, Node
 from jitmagic.graph.passes import CommonSubexpressions, DeadCode, Pass, run_passes
@@ -14,7 +15,7 @@ __all__ = ["may_drop", "simplify_pure"]
 
 def simplify_pure(graph: Graph, *, kept_writes: bool = False) -> Graph:
     """Verified after each pass."""
-    passes: tuple[Pass, ...] = (CommonSubexpressions(), DeadCode(may_drop))
+    passes: tuple[Pass, ...] = (DropWatches(), CommonSubexpressions(), DeadCode(may_drop))
     if kept_writes:
         passes = (*passes, StoreParts())
     return run_passes(graph, passes, pure=not kept_writes)

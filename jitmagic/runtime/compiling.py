@@ -120,6 +120,9 @@ class Compiler:
             frame.touchless += 1
             return None
         lowered = self._lowered(frame, capture)
+        for guard in capture.late_guards():
+            capture.guards.add(guard)
+        capture.late_guards = list  # it holds on to the trace
         if lowered is None:
             return self._finish(frame, capture)
         program = make_program(

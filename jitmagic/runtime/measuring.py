@@ -10,11 +10,12 @@ from typing import Any
 from jitmagic.config import current
 from jitmagic.events import DemotionEvent
 from jitmagic.graph.region_call import RegionCall
+from jitmagic.ops.derivatives import GRADIENT
 from jitmagic.runtime.entry import Entry
 from jitmagic.runtime.frame import CompiledFrame
 from jitmagic.runtime.trial import Trial
 
-__all__ = ["is_measured", "measured", "settle"]
+__all__ = ["is_measured", "may_lose", "measured", "settle"]
 
 _MEASURED_BACKENDS = frozenset({"numba"})  # the others are asked for in order to look at something
 
@@ -26,6 +27,11 @@ _NO_KERNELS = 1.5
 def is_measured(frame: CompiledFrame) -> bool:
     """Whether the entries of this frame have to prove that they are faster than plain Python."""
     return not frame.is_piece and frame.options.backend in _MEASURED_BACKENDS and current().demote
+
+
+def may_lose(entry: Entry) -> bool:
+    """False for entries whose plain form does something else: gradients are then taken by an eager tape."""
+    return not entry.is_plain and all(node.op is not GRADIENT for node in entry.capture.graph.calls())
 
 
 def measured(frame: CompiledFrame, entry: Entry, inner: Callable[..., Any]) -> Callable[..., Any]:

@@ -18,7 +18,7 @@ from jitmagic.runtime.checking import check_entry
 from jitmagic.runtime.compiling import CaptureStep, Compiler, LowerStep, is_tracing
 from jitmagic.runtime.entry import Entry
 from jitmagic.runtime.frame import DEPTH, Cells, CompiledFrame, Values, over
-from jitmagic.runtime.measuring import is_measured, measured
+from jitmagic.runtime.measuring import is_measured, may_lose, measured
 from jitmagic.runtime.touch import may_touch_arrays
 from jitmagic.tracer.capture import Tail
 
@@ -79,7 +79,7 @@ class Server:
         go: Callable[..., Any] = entry.program
         if entry.has_tail and not frame.is_piece:
             go = self._going_on(frame, go)
-        if is_measured(frame) and not entry.is_plain:
+        if is_measured(frame) and may_lose(entry):
             go = measured(frame, entry, go)
         entry.go = go
 

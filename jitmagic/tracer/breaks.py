@@ -122,6 +122,11 @@ CATALOGUE = _rows(
         "call it with plain strings and truth values",
     ),
     ("user-break", "jitmagic.graph_break() was called here", "remove the call"),
+    (
+        "no-derivative",
+        "the derivative of {detail} is not known",
+        "write that step with operations that have one, or keep it out of what is differentiated",
+    ),
     ("disabled", "{detail} is marked with jitmagic.disable", "remove the mark to have it compiled"),
     ("depth", "calls are nested more than {detail} deep", "write the recursion as a loop"),
     ("random", "{detail} draws random numbers", "it runs as plain Python, with NumPy's stream"),

@@ -19,6 +19,7 @@ import numpy as np
 
 from jitmagic.errors import InternalError
 from jitmagic.nn.module import Module
+from jitmagic.tracer.directives import traced_form
 from jitmagic.tracer.effects import GlobalEffect
 from jitmagic.tracer.guards import (
     AttributeSource,
@@ -300,7 +301,8 @@ class Builder(Inputs):
             return NumpyFunction(value, source)
         for each in guard.function_guards(source, value):
             self.output.guards.add(each)
-        return FunctionTracker(value, source)
+        meant = traced_form(value)
+        return FunctionTracker(value, source) if meant is value else FunctionTracker(meant, None)
 
     def method(self, value: MethodType, source: Source) -> VariableTracker:
         self.output.guards.add(guard.type_guard(source, MethodType))

@@ -11,7 +11,7 @@ from typing import Any
 from jitmagic.errors import Span
 from jitmagic.events import EffectRecord
 from jitmagic.graph.graph import Graph
-from jitmagic.tracer.guards.guard import GuardSet
+from jitmagic.tracer.guards.guard import Guard, GuardSet
 
 __all__ = ["Break", "Capture", "FrameState", "Options", "Resume", "Tail"]
 
@@ -85,6 +85,7 @@ class Capture:
     ``Tail`` if there was a break. ``constants`` are the objects behind ``K0``, ``K1``, ...
     ``continues`` is true if there was a break: the program may return a ``Tail``.
     ``split`` then shows the plain statement and the rest of the function as Python.
+    ``late_guards()`` gives the guards on sizes that were relied on after the trace, while its graph was lowered.
     ``plain_reason`` is set if this call is to run as plain Python (then ``graph`` is not run).
     """
 
@@ -98,5 +99,6 @@ class Capture:
     frozen: list[str] = field(default_factory=list)
     continues: bool = False
     split: str = ""
+    late_guards: Callable[[], list[Guard]] = list
     plain_reason: str = ""
     plain_hint: str = ""

@@ -8,10 +8,11 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-__all__ = ["allow_in_graph", "disable", "graph_break", "is_disabled", "is_opaque"]
+__all__ = ["allow_in_graph", "disable", "graph_break", "is_disabled", "is_opaque", "traced_as", "traced_form"]
 
 _disabled: dict[int, weakref.ref[Any]] = {}
 _opaque: dict[int, weakref.ref[Any]] = {}
+_traced: dict[Any, Any] = {}
 
 
 def disable(function: Any) -> Any:
@@ -28,6 +29,16 @@ def allow_in_graph(function: Any) -> Any:
     It is run on small made-up arrays once for each form, to see what its results look like."""
     _note(_opaque, function)
     return function
+
+
+def traced_as(function: Any, plain: Any) -> None:
+    """Where ``function``, which compiles something, is called in a trace, ``plain`` is meant: the trace compiles it."""
+    _traced[function] = plain
+
+
+def traced_form(function: Any) -> Any:
+    """What stands for ``function`` in a trace: itself, if nothing else was said."""
+    return _traced.get(function, function)
 
 
 def is_disabled(function: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from jitmagic.graph.node import Node
@@ -15,7 +16,7 @@ from jitmagic.tracer.guards.module_kinds import not_held_guard
 from jitmagic.tracer.output import OutputGraph
 from jitmagic.tracer.variables.array import ArrayTracker
 
-__all__ = ["add_final_guards"]
+__all__ = ["add_final_guards", "late_guards"]
 
 
 def add_final_guards(output: OutputGraph) -> None:
@@ -37,6 +38,16 @@ def add_final_guards(output: OutputGraph) -> None:
         output.guards.add(
             errstate_guard(output.input_sources[0] if output.input_sources else output.constant_source(None))
         )
+
+
+def late_guards(output: OutputGraph) -> Callable[[], list[Guard]]:
+    """What gives the guards on relations of sizes that are decided from now on (backward computations ask for some)."""
+    known = len(output.env.relations)
+
+    def found() -> list[Guard]:
+        return [_relation_guard(output, relation) for relation in list(output.env.relations)[known:]]
+
+    return found
 
 
 def _sources(output: OutputGraph, *, arrays_only: bool) -> list[Source]:

@@ -64,6 +64,10 @@ class Inputs:
         """Constants at first; from the second value on a run-time input (B22, B23)."""
         if not self._becomes_dynamic(value, source):
             return self.literal(value, source)
+        return self.run_time_float(value, source)
+
+    def run_time_float(self, value: float, source: Source) -> VariableTracker:
+        """An input of the graph, whatever its value."""
         node = self.output.number_inputs.get(source)
         if node is None:
             node = self.output.add_input(source, PyMeta(float), value)

@@ -21,7 +21,7 @@ from jitmagic.tracer.capture import Break, Capture, FrameState, Options
 from jitmagic.tracer.emit import Emitter
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.expressions import EXPRESSIONS
-from jitmagic.tracer.finish import add_final_guards
+from jitmagic.tracer.finish import add_final_guards, late_guards
 from jitmagic.tracer.frame import Frame, frame_of
 from jitmagic.tracer.generator_frames import run_generator
 from jitmagic.tracer.generators import GeneratorTracker
@@ -227,6 +227,7 @@ def _capture(tx: Evaluator, emit: Emitter, effects: list[EffectRecord]) -> Captu
         output.examples,
         effects=effects,
         frozen=list(output.frozen),
+        late_guards=late_guards(output),
     )
 
 

@@ -1,0 +1,145 @@
+"""Takes a pure graph and cotangents of some of its values, gives those of earlier ones: reverse mode, by the ops' rules.
+
+One walk back over the nodes. A value that nothing flows back to has no cotangent at all: zeros are never made unless
+a caller asks for them. Rules stand in the ops' rows; those of the nodes that only pure graphs have stand in ``updates``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from jitmagic.aot.joint.staged import Stage, Staged
+from jitmagic.aot.joint.updates import STRUCTURAL
+from jitmagic.errors import Unsupported
+from jitmagic.graph import ArrayMeta, Node, PyMeta
+from jitmagic.graph.node import nodes_in
+from jitmagic.ops.functional import PureCall
+from jitmagic.ops.gradients import by_position, cotangents, fit
+from jitmagic.ops.record import Op
+
+__all__ = ["Reverse", "is_differentiable", "pull"]
+
+_PYTHON_FLOATS = (float, complex)
+
+
+def is_differentiable(node: Node) -> bool:
+    """True for real and complex numbers; a tuple of results may hold some."""
+    meta = ArrayMeta.of(node.value) if node.meta is None and node.kind == "constant" else node.meta
+    if isinstance(meta, ArrayMeta):
+        return meta.dtype.kind in "fc"
+    return meta.type in _PYTHON_FLOATS if isinstance(meta, PyMeta) else node.kind == "call"
+
+
+def pull(
+    stage: Stage, seeds: Mapping[Node, Any], targets: Sequence[Node], nodes: Sequence[Node] | None = None
+) -> list[Any]:
+    """The cotangent of each target, or None where nothing flows back to it.
+
+    ``seeds`` are the cotangents of values; ``nodes`` (all of the graph's, if not given) is where the walk goes.
+    Raises Unsupported ``no-derivative`` for an operation on the way that has no rule.
+    """
+    known = list(stage.graph.nodes) if nodes is None else list(nodes)
+    walk = Reverse(stage, frozenset(targets), _reached(known, targets))
+    for node, cotangent in seeds.items():
+        walk.add(node, cotangent)
+    for node in reversed(known):
+        walk.visit(node)
+    return [walk.cotangents.get(target) for target in targets]
+
+
+def _reached(nodes: Iterable[Node], targets: Sequence[Node]) -> set[Node]:
+    """The values that depend on a target and that a derivative may flow through."""
+    reached = set(targets)
+    for node in nodes:
+        if node not in reached and is_differentiable(node) and not reached.isdisjoint(node.operands()):
+            reached.add(node)
+    return reached
+
+
+@dataclass(slots=True)
+class Reverse:
+    """The walk. ``cotangents`` maps a node to what has arrived so far; of a tuple, entry by entry."""
+
+    stage: Stage
+    targets: frozenset[Node]
+    reached: set[Node]
+    cotangents: dict[Node, Any] = field(default_factory=dict)
+    entries: dict[Node, dict[int, Any]] = field(default_factory=dict)
+
+    def add(self, node: Node, cotangent: Any) -> None:
+        """One more contribution to the cotangent of ``node``; None adds nothing."""
+        if cotangent is None or node not in self.reached:
+            return
+        fitted = self._fitted(cotangent, node)
+        known = self.cotangents.get(node)
+        self.cotangents[node] = fitted if known is None else known + fitted
+
+    def _fitted(self, cotangent: Any, node: Node) -> Any:
+        if not isinstance(cotangent, Staged):  # a plain number, where a rule computed with constants only
+            cotangent = np.zeros_like(self.stage.value(node)) + cotangent
+        return fit(cotangent, self.stage.value(node))
+
+    def visit(self, node: Node) -> None:
+        """Hand the cotangent of ``node`` on to its operands."""
+        if node not in self.reached or node in self.targets:
+            return
+        if node.kind == "item":
+            if node in self.cotangents:
+                self.entries.setdefault(node.args[0], {})[node.index] = self.cotangents[node]
+        elif node in self.cotangents or node in self.entries:
+            self.stage.span, self.stage.stack = node.span, node.stack
+            self._spread(node)
+
+    def _spread(self, node: Node) -> None:
+        row = node.op
+        assert isinstance(row, Op)
+        structural = STRUCTURAL.get(row.name)
+        if structural is not None and structural(self, node):
+            return
+        if isinstance(row.call, PureCall):
+            row = row.call.row
+        if row.vjp is None:
+            raise no_rule(node, row)
+        g, ans = self._result(node)
+        args, kwargs = by_position(row, self.stage.lift(node.args), self.stage.lift(node.kwargs))
+        places = [i for i, a in enumerate(self.stage.lower(args)) if self._is_reached(a)]
+        found = dict(cotangents(row, places, g, ans, args, kwargs))
+        for place in places:
+            if place not in found:
+                raise no_rule(node, row)
+            self._hand_over(self.stage.lower(args[place]), found[place])
+        if self._is_reached(self.stage.lower(kwargs)):
+            raise no_rule(node, row)
+
+    def _result(self, node: Node) -> tuple[Any, Any]:
+        """The cotangent and the result, both as a rule wants them."""
+        if node not in self.entries:
+            return self.cotangents[node], self.stage.value(node)
+        row, entries = node.op, self.entries[node]
+        items = {n.index: n for n in self.stage.graph.nodes if n.kind == "item" and n.args[0] is node}
+        if isinstance(row, Op) and isinstance(row.call, PureCall):  # a write: the new value of its operand
+            return entries.get(0), self.stage.value(items[0])
+        count = max(items) + 1
+        found = [self.stage.value(items[i]) if i in items else None for i in range(count)]
+        return tuple(entries.get(i) for i in range(count)), tuple(found)
+
+    def _is_reached(self, operand: Any) -> bool:
+        return any(n in self.reached for n in nodes_in(operand))
+
+    def _hand_over(self, operand: Any, cotangent: Any) -> None:
+        if isinstance(operand, Node):
+            self.add(operand, cotangent)
+        else:
+            for part, each in zip(operand, cotangent, strict=True):
+                if isinstance(part, Node | tuple | list):
+                    self._hand_over(part, each)
+
+
+def no_rule(node: Node, row: Op) -> Unsupported:
+    """Why the derivative stops at ``node``."""
+    reason = f"{row.name}, which {row.no_vjp}" if getattr(row, "no_vjp", "") else row.name
+    return Unsupported("no-derivative", reason, node.span)

@@ -1,0 +1,189 @@
+"""A duck array whose operations become nodes of a pure graph: how rules written in plain NumPy are recorded.
+
+    x = stage.value(node)
+    np.sin(x) * 2          # two nodes; np.sin(x).shape, .dtype, .T, .sum(axis=0) work as of an array
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from jitmagic.errors import Span, Unsupported
+from jitmagic.graph import ArrayMeta, Graph, Node, PyMeta, ShapeEnv, map_nodes
+from jitmagic.graph.graph import Binding
+from jitmagic.ops import Form, Op, lookup, lookup_method
+from jitmagic.ops.extern import extern
+from jitmagic.ops.registry import lookup_attribute
+from jitmagic.ops.silenced import silenced
+
+__all__ = ["Stage", "Staged"]
+
+ALL = frozenset({"divide", "over", "under", "invalid"})
+
+
+@dataclass(slots=True)
+class Stage:
+    """Where recorded operations go. What they compute nobody hears of: derivatives do not warn.
+
+    ``span`` and ``stack`` say which line of the program the nodes belong to.
+    """
+
+    graph: Graph
+    env: ShapeEnv
+    span: Span | None = None
+    stack: tuple[tuple[str, str], ...] = ()
+
+    def value(self, node: Node) -> Staged:
+        """The duck array of a node with a description."""
+        return Staged(self, node)
+
+    def lift(self, value: Any) -> Any:
+        """Operands of a node as a rule sees them: nodes become duck arrays, constants stay."""
+        return map_nodes(value, lambda leaf: self._lifted(leaf) if isinstance(leaf, Node) else leaf)
+
+    def _lifted(self, node: Node) -> Any:
+        if node.meta is None and node.kind == "constant":
+            return node.value
+        return Staged(self, node)
+
+    def lower(self, value: Any) -> Any:
+        """Duck arrays as nodes; real arrays become constants of the graph."""
+        return map_nodes(value, self._lowered)
+
+    def _lowered(self, leaf: Any) -> Any:
+        if isinstance(leaf, Staged):
+            return leaf.node
+        if isinstance(leaf, np.ndarray):
+            return self.graph.constant(leaf, ArrayMeta.of(leaf))
+        return leaf
+
+    def call(self, op: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any] = {}) -> Any:  # noqa: B006 - only read
+        """``op(*args, **kwargs)`` as a node: its duck array, or a tuple of them."""
+        plain, named = self.lower(args), self.lower(dict(kwargs))
+        inferred = op.infer(map_nodes(plain, _meta_of), map_nodes(named, _meta_of), self.env)
+        if inferred.same_as is not None:
+            return self.value(plain[inferred.same_as])  # type: ignore[index]  # there is no ``out`` here
+        op = silenced(op, ALL)
+        view_of = None if inferred.view_of is None else plain[inferred.view_of]
+        if not isinstance(view_of, Node):
+            view_of = None
+        meta = None if isinstance(inferred.meta, tuple) else inferred.meta
+        node = self.graph.call(op, plain, named, meta, view_of=view_of, span=self.span, stack=self.stack)
+        if not isinstance(inferred.meta, tuple):
+            for _, axis, symbol in inferred.run_time_sizes:
+                self.graph.bindings.append(Binding(repr(symbol), node, axis))
+            return self.value(node)
+        items = tuple(None if m is None else self.value(self._item(node, i, m)) for i, m in enumerate(inferred.meta))
+        for which, axis, symbol in inferred.run_time_sizes:
+            self.graph.bindings.append(Binding(repr(symbol), items[which].node, axis))  # type: ignore[union-attr]  # sizes are of arrays
+        return items if inferred.container is tuple else _contained(inferred.container, items)
+
+    def _item(self, node: Node, index: int, meta: Any) -> Node:
+        item = self.graph.item(node, index, meta)
+        item.view_of = node.view_of
+        return item
+
+    def form(self, op: Op, form: Form, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """The same, written as ``form``."""
+        if form.adapt is not None:
+            args, kwargs = form.adapt(*args, **kwargs)
+        return self.call(op, args, kwargs)
+
+    def function(self, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """A function of NumPy: its row, its Python body, or an extern node."""
+        found = lookup(function)
+        if found is not None:
+            return self.form(*found, args, kwargs)
+        body = getattr(function, "__wrapped__", None)
+        if body is not None:
+            return body(*args, **kwargs)
+        return self.call(extern(function), args, kwargs)
+
+
+def _meta_of(leaf: Any) -> Any:
+    if not isinstance(leaf, Node):
+        return leaf
+    return ArrayMeta.of(leaf.value) if leaf.meta is None and leaf.kind == "constant" else leaf.meta
+
+
+def _contained(container: Any, items: tuple[Any, ...]) -> Any:
+    return container(items) if container is list else container(*items)
+
+
+class Staged(NDArrayOperatorsMixin):
+    """One value of the graph under construction. Immutable; sizes in ``shape`` may be symbolic."""
+
+    __slots__ = ("node", "stage")
+
+    def __init__(self, stage: Stage, node: Node) -> None:
+        self.stage = stage
+        self.node = node
+
+    # -- what it is
+    @property
+    def meta(self) -> ArrayMeta:
+        """The description; a Python number counts as a scalar."""
+        meta = _meta_of(self.node)
+        if isinstance(meta, PyMeta):
+            return ArrayMeta(np.dtype(meta.type), scalar=True)
+        assert isinstance(meta, ArrayMeta)
+        return meta
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        return self.meta.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.meta.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.meta.ndim
+
+    @property
+    def size(self) -> Any:
+        return self.meta.size
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def __repr__(self) -> str:
+        return f"<staged {self.node!r} {self.meta}>"
+
+    def __bool__(self) -> bool:
+        raise Unsupported("data-branch", f"the derivative of {self.node!r}")
+
+    # -- NumPy's protocols
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if kwargs.get("out") is not None:
+            raise Unsupported("store", f"{ufunc.__name__}(out=...) in a derivative")
+        if method == "__call__":
+            return self.stage.function(ufunc, inputs, kwargs)
+        return self.stage.function(getattr(ufunc, method), inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return self.stage.function(function, tuple(args), kwargs)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.stage.function(operator.getitem, (self, index), {})
+
+    def __getattr__(self, name: str) -> Any:
+        """Attributes and methods that have a row: ``T``, ``real``, ``sum``, ``astype``, ``reshape``, ..."""
+        attribute = lookup_attribute(name)
+        if attribute is not None:
+            return self.stage.call(attribute, (self,))
+        found = None if name.startswith("__") else lookup_method(name)
+        if found is None:
+            raise AttributeError(name)
+
+        def method(*args: Any, **kwargs: Any) -> Any:
+            return self.stage.form(*found, (self, *args), kwargs)
+
+        return method

@@ -1,0 +1,137 @@
+"""Takes a node that only pure graphs have, or a part of an array, gives cotangents to its operands.
+
+The cotangent of a whole gathers those of its parts in place: ``x[1:]`` and ``x[:-1]`` both add to their part of one
+array, which backends turn into writes, so a stencil does not make one array of zeros for each of its arms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitmagic.errors import Unsupported
+from jitmagic.graph import ArrayMeta, Node
+from jitmagic.graph.node import nodes_in
+from jitmagic.ops.derivatives import SCATTER_ADD
+from jitmagic.ops.functional import UPDATE, UPDATE_INDEX, ViewStep
+from jitmagic.ops.registry import by_name
+
+if TYPE_CHECKING:
+    from jitmagic.aot.joint.reverse import Reverse
+
+__all__ = ["STRUCTURAL"]
+
+
+def _follow(walk: Reverse, value: Any, path: tuple[ViewStep, ...]) -> Any:
+    """The part of ``value`` that ``path`` leads to."""
+    for step in path:
+        value = walk.stage.call(step.op, step.arguments(value), step.kwargs)  # type: ignore[arg-type]  # rows of the registry
+        if step.item is not None:
+            value = value[step.item]
+    return value
+
+
+def _add_part(walk: Reverse, base: Node, g: Any, path: tuple[ViewStep, ...]) -> None:
+    """Add ``g`` to the part of the cotangent of ``base``."""
+    known = walk.cotangents.get(base)
+    if known is None:
+        whole = walk.stage.value(base)
+        known = np.zeros_like(whole, subok=False)
+        value = g
+    else:
+        value = _follow(walk, known, path) + g
+    walk.cotangents[base] = walk.stage.call(UPDATE, (known, value, path))
+
+
+def _getitem(walk: Reverse, node: Node) -> bool:
+    base, index = node.args
+    g = walk.cotangents[node]
+    if node.view_of is not None or (isinstance(node.meta, ArrayMeta) and node.meta.scalar and _is_array(base)):
+        parts = index if isinstance(index, tuple) else (index,)
+        if all(p is not Ellipsis for p in parts):
+            parts = (*parts, Ellipsis)
+        _add_part(walk, base, g, (ViewStep(by_name("getitem"), (parts,)),))
+        return True
+    if not _is_array(base):
+        return False
+    walk.add(base, walk.stage.call(SCATTER_ADD, (walk.stage.value(base), g, index)))
+    return True
+
+
+def _is_array(node: Node) -> bool:
+    return isinstance(node.meta, ArrayMeta) and not node.meta.scalar
+
+
+def _window(walk: Reverse, node: Node) -> bool:
+    base, *rest = node.args
+    _add_part(walk, base, walk.cotangents[node], (ViewStep(node.op, tuple(rest)),))  # type: ignore[arg-type]  # a call has an op
+    return True
+
+
+def _update(walk: Reverse, node: Node) -> bool:
+    """``base`` with a part replaced: the part's cotangent is that of the value, the rest's that of ``base``."""
+    base, value, path = node.args
+    g = walk.cotangents[node]
+    if isinstance(value, Node):
+        walk.add(value, _follow(walk, g, path))
+    if base in walk.reached:
+        walk.add(base, walk.stage.call(UPDATE, (g, _zero_of(g), path)))
+    return True
+
+
+def _update_index(walk: Reverse, node: Node) -> bool:
+    base, value, path, index = node.args
+    g = walk.cotangents[node]
+    if isinstance(value, Node) and value in walk.reached:
+        part = _follow(walk, g, path)[walk.stage.lift(index)]
+        walk.add(value, _of_winners(walk, node, part))
+    if base in walk.reached:
+        walk.add(base, walk.stage.call(UPDATE_INDEX, (g, _zero_of(g), path, index)))
+    return True
+
+
+def _of_winners(walk: Reverse, node: Node, part: Any) -> Any:
+    """``part`` with 0 for the values that a later one at the same place has overwritten."""
+    base, _, path, index = node.args
+    if not any(isinstance(n.meta, ArrayMeta) and n.meta.dtype.kind in "iu" for n in nodes_in(index)):
+        return part if not _has_list(index) else _checked_list(index, part)
+    order = np.reshape(np.cumsum(np.ones_like(part, dtype=np.int64, subok=False)), part.shape)
+    empty = np.zeros_like(walk.stage.value(base), dtype=np.int64, subok=False)
+    last = walk.stage.call(UPDATE_INDEX, (empty, order, path, index))
+    return np.where(_follow(walk, last, path)[walk.stage.lift(index)] == order, part, 0)
+
+
+def _has_list(index: Any) -> bool:
+    parts = index if isinstance(index, tuple) else (index,)
+    return any(isinstance(p, list | np.ndarray) for p in parts)
+
+
+def _checked_list(index: Any, part: Any) -> Any:
+    """Lists of integers are known now: without repeats nothing is overwritten."""
+    for each in index if isinstance(index, tuple) else (index,):
+        if isinstance(each, list | np.ndarray) and len(np.unique(each)) < np.size(each):
+            raise Unsupported("no-derivative", "a write to a list of places with repeats")
+    return part
+
+
+def _zero_of(g: Any) -> Any:
+    return g.dtype.type(0)
+
+
+def _scatter_add(walk: Reverse, node: Node) -> bool:
+    _, values, index = node.args
+    if isinstance(values, Node):
+        walk.add(values, walk.cotangents[node][walk.stage.lift(index)])
+    return True
+
+
+Rule = Callable[["Reverse", Node], bool]
+STRUCTURAL: Mapping[str, Rule] = {
+    "getitem": _getitem,
+    "window": _window,
+    "update": _update,
+    "update_index": _update_index,
+    "scatter_add": _scatter_add,
+}

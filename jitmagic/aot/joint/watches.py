@@ -1,0 +1,31 @@
+"""Takes a pure graph whose gradients stand in it, gives it without the watches: they have done their work.
+
+%watch = watch(%x)
+%sin = sin(%watch)     =>   %sin = sin(%x)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jitmagic.graph import Graph
+from jitmagic.graph.passes.rewrite import Copier
+from jitmagic.ops.derivatives import WATCH
+
+__all__ = ["DropWatches"]
+
+
+@dataclass(frozen=True, slots=True)
+class DropWatches:
+    """A graph without watches stays as it is. An output that is watched shows the array behind the watch."""
+
+    def run(self, graph: Graph) -> Graph:
+        if not any(node.op is WATCH and node not in graph.outputs for node in graph.nodes):
+            return graph
+        copier = Copier(graph)
+        for node in graph.nodes:
+            if node.op is WATCH and node not in graph.outputs:
+                copier.copies[node] = copier.operands(node.args[0])
+            else:
+                copier.copy(node)
+        return copier.finish()

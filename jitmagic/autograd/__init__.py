@@ -1,0 +1,1 @@
+"""Takes NumPy code, gives its derivatives, without the compiler."""

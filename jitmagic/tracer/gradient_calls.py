@@ -1,0 +1,150 @@
+"""What a call of ``differentiate`` means over trackers: the function is traced, then one node asks for the gradient.
+
+Each number of the differentiated arguments is *watched*: it becomes a value of its own, from which the derivative is
+taken; the same array reached in another way counts as a constant (row A25). Containers are made again around them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitmagic.autograd.transforms import differentiate
+from jitmagic.errors import Unsupported
+from jitmagic.graph.meta import ArrayMeta, PyMeta
+from jitmagic.ops.derivatives import GRADIENT, WATCH, gradient_meta
+from jitmagic.tracer.call_rows import Handler
+from jitmagic.tracer.evaluator import Evaluator
+from jitmagic.tracer.operands import wrap_node
+from jitmagic.tracer.variables.array import ArrayTracker
+from jitmagic.tracer.variables.base import VariableTracker
+from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.lazy import Lazy
+from jitmagic.tracer.variables.mappings import DictTracker
+from jitmagic.tracer.variables.number import RunTimeNumber
+from jitmagic.tracer.variables.objects import ObjectTracker
+from jitmagic.tracer.variables.sequences import ListTracker, NamedTupleTracker, TupleTracker
+
+__all__ = ["ROWS"]
+
+Change = Callable[[VariableTracker], VariableTracker]
+REFUSED = "differentiating {}"
+
+
+def _differentiate(
+    tx: Evaluator,
+    function: VariableTracker,
+    argnums: VariableTracker,
+    has_aux: VariableTracker,
+    args: VariableTracker,
+    kwargs: VariableTracker,
+) -> VariableTracker:
+    """``(value, gradients)``, or ``((value, aux), gradients)``; gradients have the structure of the arguments."""
+    if not isinstance(args, TupleTracker) or not isinstance(kwargs, DictTracker):
+        raise Unsupported("call", "differentiate()")
+    given, wanted = list(args.items), argnums.constant()
+    places = [_place(p, len(given)) for p in (wanted if isinstance(wanted, tuple) else (wanted,))]
+    leaves: list[VariableTracker] = []
+
+    def watch(value: VariableTracker) -> VariableTracker:
+        leaves.append(_watched(tx, value))
+        return leaves[-1]
+
+    for place in places:
+        given[place] = _rebuilt(tx, given[place], watch)
+    forms = [_rebuilt(tx, given[place], lambda leaf: leaf) for place in places]  # the function may change containers
+    result = tx.realize(function.call(tx, given, dict(kwargs.items)))
+    value = _value(tx, result, bool(has_aux.constant()))
+    found = iter(_gradients(tx, value, leaves))
+    gradients = [_rebuilt(tx, form, lambda _: next(found)) for form in forms]
+    return TupleTracker([result, TupleTracker(gradients) if isinstance(wanted, tuple) else gradients[0]])
+
+
+def _place(place: Any, count: int) -> int:
+    if type(place) is not int or not -count <= place < count:
+        raise Unsupported("call", REFUSED.format(f"argument {place!r}, which is not among those given"))
+    return place % count
+
+
+def _value(tx: Evaluator, result: VariableTracker, has_aux: bool) -> VariableTracker:
+    """The number that is differentiated. What is none is refused: the plain run says so in words."""
+    if has_aux:
+        if not isinstance(result, TupleTracker) or len(result.items) != 2:
+            raise Unsupported("call", REFUSED.format("a function that gives no pair of value and aux"))
+        result = tx.realize(result.items[0])
+    is_number = isinstance(result, ArrayTracker) and not result.meta.shape and result.meta.dtype.kind == "f"
+    is_python = isinstance(result, RunTimeNumber | Constant) and result.python_type() is float
+    if not is_number and not is_python:
+        raise Unsupported("call", REFUSED.format(f"{result.describe()}, which is no real number"))
+    return result
+
+
+def _watched(tx: Evaluator, value: VariableTracker) -> VariableTracker:
+    """A value of its own for a number or an array of numbers."""
+    if isinstance(value, ArrayTracker):
+        if value.meta.dtype.kind not in "fc":
+            raise Unsupported("call", REFUSED.format(f"{value.describe()} of dtype {value.meta.dtype}"))
+        meta: ArrayMeta | PyMeta = value.meta
+    else:
+        kind = value.python_type()
+        if kind not in (float, complex):
+            raise Unsupported("call", REFUSED.format(value.describe()))
+        meta = PyMeta(kind)
+    operand = tx.operand(value)
+    node = tx.add_node(WATCH, (operand,), {}, meta)
+    if isinstance(meta, ArrayMeta) and not meta.scalar:
+        node.view_of = operand
+    made = wrap_node(tx, node, meta)
+    made.source = value.source  # what leaves the trace is the array itself, not a view of it
+    return made
+
+
+def _gradients(tx: Evaluator, value: VariableTracker, leaves: Sequence[VariableTracker]) -> list[VariableTracker]:
+    nodes = tuple(tx.operand(leaf) for leaf in leaves)
+    request = tx.add_node(GRADIENT, (tx.operand(value), None, nodes), {}, None)
+    metas = [gradient_meta(node.meta) for node in nodes]
+    return [wrap_node(tx, tx.output.graph.item(request, i, meta), meta) for i, meta in enumerate(metas)]
+
+
+def _rebuilt(tx: Evaluator, value: VariableTracker, change: Change) -> VariableTracker:
+    """The same nesting of containers with ``change`` applied to everything in them that is none."""
+    value = _realized(tx, value)
+    make = _CONTAINERS.get(type(value))
+    if make is not None:
+        return make(tx, value, change)
+    return value if isinstance(value, Constant) and value.value is None else change(value)
+
+
+def _realized(tx: Evaluator, value: VariableTracker) -> VariableTracker:
+    """A Python float is a number to differentiate by, known only at run time: no guard holds on to its value."""
+    if isinstance(value, Lazy) and not value.is_realized and type(value.value) is float:
+        return tx.output.builder.run_time_float(value.value, value.source)
+    return tx.realize(value)
+
+
+def _dataclass(tx: Evaluator, value: Any, change: Change) -> VariableTracker:
+    if not dataclasses.is_dataclass(value.cls):
+        raise Unsupported("call", REFUSED.format(value.describe()))
+    made = ObjectTracker(value.cls, None, None)
+    for field in dataclasses.fields(value.cls):
+        made.pending[field.name] = _rebuilt(tx, value.attribute(tx, field.name), change)
+    return made
+
+
+def _dict(tx: Evaluator, value: Any, change: Change) -> VariableTracker:
+    value.note_order()
+    return DictTracker(
+        {k: _rebuilt(tx, v, change) for k, v in value.items.items()}, cls=value.cls, factory=value.factory
+    )
+
+
+_CONTAINERS: dict[type, Callable[[Evaluator, Any, Change], VariableTracker]] = {
+    TupleTracker: lambda tx, v, change: TupleTracker([_rebuilt(tx, i, change) for i in v.items]),
+    ListTracker: lambda tx, v, change: ListTracker([_rebuilt(tx, i, change) for i in v.items]),
+    NamedTupleTracker: lambda tx, v, change: NamedTupleTracker(v.cls, [_rebuilt(tx, i, change) for i in v.items]),
+    DictTracker: _dict,
+    ObjectTracker: _dataclass,
+}
+
+ROWS: dict[Any, Handler] = {differentiate: _differentiate}
