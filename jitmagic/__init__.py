@@ -25,7 +25,7 @@ from jitmagic.api import (
 )
 from jitmagic.config import config, configure
 from jitmagic.errors import FullGraphError, InternalError, JitMagicError, Unsupported, UserError
-from jitmagic.gradients import grad, value_and_grad
+from jitmagic.gradients import grad, hessian, jacobian, value_and_grad, vjp
 
 __all__ = [
     "FullGraphError",
@@ -42,6 +42,8 @@ __all__ = [
     "explain",
     "grad",
     "graph_break",
+    "hessian",
+    "jacobian",
     "list_backends",
     "load_ipython_extension",
     "mark_dynamic",
@@ -54,6 +56,7 @@ __all__ = [
     "reset",
     "unload_ipython_extension",
     "value_and_grad",
+    "vjp",
     "wait",
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -12,7 +13,7 @@ from jitmagic.runtime.function import compile_callable
 from jitmagic.tracer.capture import Options
 from jitmagic.tracer.directives import traced_as
 
-__all__ = ["grad", "value_and_grad"]
+__all__ = ["grad", "hessian", "jacobian", "value_and_grad", "vjp"]
 
 Argnums = int | tuple[int, ...]
 
@@ -42,6 +43,48 @@ def grad(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fal
     return _compiled(function, argnums, has_aux, transforms.grad, "grad")
 
 
+def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """``(value, pullback)``: ``pullback(cotangent)`` gives the gradients, a tuple with one entry for each primal.
+
+    The value is that of ``function(*primals)``; it may be a number, an array, or containers of these. The cotangent is
+    built in the same way. What the pullback needs is saved now: later writes to the primals do not reach it.
+    """
+    transforms.check_request("vjp", function, 0)
+    value, pullback = _lineariser(function, tuple(range(len(primals))))(*primals)
+    return value, pullback
+
+
+def jacobian(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """A function of the same arguments that gives the derivatives of every element of the value, as dense arrays.
+
+    For a value of shape S and an argument of shape T the result has the shape S + T. Containers nest: those of the
+    value outside, those of the argument inside.
+    """
+    transforms.check_request("jacobian", function, argnums)
+    linear = _lineariser(function, argnums)
+
+    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+        value, pullback = linear(*args, **kwargs)
+        return transforms.rows_of(value, pullback)
+
+    return named_after(jacobian_of, function, "jacobian")
+
+
+def hessian(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """A function of the same arguments that gives the second derivatives: the jacobian of the gradient."""
+    transforms.check_request("hessian", function, argnums)
+    made = jacobian(named_after(transforms.grad(function, argnums), function, "grad"), argnums)
+    return named_after(made, function, "hessian")  # type: ignore[arg-type]  # it is a function
+
+
+@functools.lru_cache(maxsize=128)
+def _lineariser(function: Any, argnums: Argnums) -> Callable[..., Any]:
+    """The compiled ``(value, pullback)`` of ``function``; those used last are kept."""
+    plain = transforms.lineariser(function, argnums)
+    made = compile_callable(named_after(plain, function, "vjp"), Options(), serve)
+    return made  # type: ignore[no-any-return]  # of a function it is one
+
+
 def _compiled(function: Any, argnums: Argnums, has_aux: bool, transform: Any, name: str) -> Callable[..., Any]:
     transforms.check_request(name, function, argnums)
     plain = transform(function, argnums, has_aux)
@@ -61,3 +104,5 @@ def named_after(plain: FunctionType, function: Any, name: str) -> FunctionType:
 
 traced_as(value_and_grad, transforms.value_and_grad)
 traced_as(grad, transforms.grad)
+traced_as(vjp, transforms.vjp)
+traced_as(jacobian, transforms.jacobian)

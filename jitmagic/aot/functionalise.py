@@ -14,12 +14,15 @@ from typing import Any
 
 from jitmagic.aot.aliases import Aliases
 from jitmagic.aot.joint.expand import expand_gradient
+from jitmagic.aot.joint.pullbacks import expand_pullback
 from jitmagic.errors import InternalError, Unsupported
 from jitmagic.graph import ArrayMeta, Graph, Node, ShapeEnv, map_nodes
 from jitmagic.graph.graph import Binding
 from jitmagic.graph.shapes import SymInt
 from jitmagic.ops.derivatives import GRADIENT, WATCH
 from jitmagic.ops.functional import UPDATE, UPDATE_INDEX, ViewStep
+from jitmagic.ops.pullback import PULLBACK
+from jitmagic.ops.record import Op
 
 __all__ = ["PureBuilder", "WriteRule", "array_meta"]
 
@@ -183,8 +186,9 @@ def _item(builder: PureBuilder, node: Node) -> None:
 
 
 def _call(builder: PureBuilder, node: Node) -> None:
-    if node.op is GRADIENT:
-        _gradient(builder, node)
+    request = _REQUESTS.get(node.op) if isinstance(node.op, Op) else None
+    if request is not None:
+        request(builder, node)
     elif builder.aliases.is_view(node):
         _remember_step(builder, node)
     else:
@@ -199,6 +203,16 @@ def _gradient(builder: PureBuilder, node: Node) -> None:
     origins = [builder.watched[w] for w in watched]
     value, cotangent = builder.operands(value), builder.operands(cotangent)
     builder.parts[node] = expand_gradient(builder.pure, builder.env, value, cotangent, origins, node)
+
+
+def _pullback(builder: PureBuilder, node: Node) -> None:
+    values, watched = node.args
+    origins = [builder.watched[w] for w in watched]
+    made = expand_pullback(builder.pure, builder.env, builder.operands(values), origins, node)
+    builder.start(node, made)
+
+
+_REQUESTS: Mapping[Op, Callable[[PureBuilder, Node], None]] = {GRADIENT: _gradient, PULLBACK: _pullback}
 
 
 def _remember_step(builder: PureBuilder, node: Node) -> None:

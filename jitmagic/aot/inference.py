@@ -15,6 +15,7 @@ import numpy as np
 from jitmagic.aot.aliases import Aliases, find_aliases
 from jitmagic.aot.boxed import Program, as_boxed
 from jitmagic.aot.functionalise import PureBuilder
+from jitmagic.aot.joint.pullbacks import compile_pullbacks, split_pullback
 from jitmagic.aot.liveness import donated_inputs
 from jitmagic.aot.overlap import AliasGroup, AliasGuard, analyse_overlap
 from jitmagic.aot.plan import InferencePlan
@@ -58,6 +59,7 @@ def compile_inference(
     pure, plan = make_pure(graph, example_inputs, keep_input_mutations=keep_input_mutations)
     examples = [group.base(example_inputs) for group in plan.guard.groups]
     examples += [example_inputs[i] for i in plan.direct]
+    compile_pullbacks(pure, lambda backward: as_boxed(backend(backward, None)))  # type: ignore[arg-type]  # no examples
     program = as_boxed(backend(pure, examples))
     wrapper = wrap(plan, program, graph.name)
     return CompiledGraph(graph, pure, plan, program, wrapper.run, wrapper.text)
@@ -74,7 +76,7 @@ def make_pure(
     inputs = _start(builder, graph, guard.groups)
     builder.build(graph, write_rule)
     plan = Planner(graph, aliases, builder, inputs).plan(guard, keep_input_mutations)
-    pure = simplify_pure(builder.pure, kept_writes=bool(plan.kept))
+    pure = split_pullback(simplify_pure(builder.pure, kept_writes=bool(plan.kept)))
     return pure, replace(plan, donated=donated_inputs(pure, plan))
 
 

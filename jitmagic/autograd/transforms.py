@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from jitmagic.autograd.trees import leaves_of, map_leaves
 from jitmagic.errors import UserError
 
-__all__ = ["check_request", "differentiate", "grad", "value_and_grad"]
+__all__ = ["check_request", "differentiate", "grad", "jacobian", "lineariser", "linearise", "value_and_grad", "vjp"]
 
 Function = Callable[..., Any]
 
@@ -23,6 +26,13 @@ def differentiate(
 
     ``gradients`` has the structure of the argument at position ``argnums``, or is a tuple of such for a tuple.
     """
+    raise UserError("no eager tape yet")
+
+
+def linearise(
+    function: Function, argnums: int | tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, Any]:
+    """``(value, pullback)`` of ``function(*args, **kwargs)``: ``pullback(cotangent)`` gives gradients as ``differentiate``."""
     raise UserError("no eager tape yet")
 
 
@@ -54,3 +64,59 @@ def grad(function: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool =
         return (found, value[1]) if has_aux else found
 
     return gradient
+
+
+def lineariser(function: Function, argnums: int | tuple[int, ...]) -> Function:
+    """A function of the same arguments that gives ``(value, pullback)``."""
+
+    def linear(*args: Any, **kwargs: Any) -> Any:
+        return linearise(function, argnums, args, kwargs)
+
+    return linear
+
+
+def vjp(function: Function, *primals: Any) -> Any:
+    """``(value, pullback)`` at ``primals``; see ``jitmagic.vjp``."""
+    return linearise(function, tuple(range(len(primals))), primals, {})
+
+
+def jacobian(function: Function, argnums: int | tuple[int, ...] = 0) -> Function:
+    """A function of the same arguments that gives all derivatives; see ``jitmagic.jacobian``."""
+
+    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+        value, pullback = linearise(function, argnums, args, kwargs)
+        return rows_of(value, pullback)
+
+    return jacobian_of
+
+
+def rows_of(value: Any, pullback: Callable[[Any], Any]) -> Any:
+    """The derivatives of each leaf of ``value``: one row after the other, pulled back and stacked."""
+    number = [-1]
+
+    def of_leaf(leaf: Any) -> Any:
+        number[0] += 1
+        mine = number[0]
+        rows = [pullback(_unit(value, mine, place)) for place in np.ndindex(np.shape(leaf))]
+        if not rows:
+            zero = pullback(_unit(value, mine, None))
+            return map_leaves(zero, lambda g: np.zeros(np.shape(leaf) + np.shape(g), g.dtype))
+        flat = [list(leaves_of(row)) for row in rows]
+        columns = iter([np.reshape(np.stack(each), np.shape(leaf) + np.shape(each[0])) for each in zip(*flat, strict=True)])
+        return map_leaves(rows[0], lambda _: next(columns))
+
+    return map_leaves(value, of_leaf)
+
+
+def _unit(value: Any, number: int, place: tuple[int, ...] | None) -> Any:
+    """A cotangent of ``value`` that is 1 at one place of one leaf and 0 elsewhere."""
+    count = [-1]
+
+    def of_leaf(leaf: Any) -> Any:
+        count[0] += 1
+        made = np.zeros_like(leaf)
+        if count[0] == number and place is not None:
+            made[place] = 1
+        return made
+
+    return map_leaves(value, of_leaf)

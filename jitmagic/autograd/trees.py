@@ -6,7 +6,9 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["leaves_of", "map_leaves"]
+from jitmagic.errors import UserError
+
+__all__ = ["children_of", "leaves_of", "map_leaves", "paired_leaves"]
 
 
 def map_leaves(tree: Any, change: Callable[[Any], Any]) -> Any:
@@ -23,7 +25,7 @@ def map_leaves(tree: Any, change: Callable[[Any], Any]) -> Any:
         return kind(*(map_leaves(item, change) for item in tree))
     if isinstance(tree, dict):
         return _mapped(tree, change)
-    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
+    if is_record(tree):
         return _dataclass(tree, change)
     return change(tree)
 
@@ -47,3 +49,43 @@ def leaves_of(tree: Any) -> Iterator[Any]:
     found: list[Any] = []
     map_leaves(tree, found.append)
     return iter(found)
+
+
+def paired_leaves(tree: Any, other: Any, name: str) -> Iterator[tuple[Any, Any]]:
+    """The leaves of ``tree`` with those of ``other`` at the same places. Raises UserError if ``other`` is built otherwise."""
+    kind = type(tree)
+    if tree is None and other is None:
+        return
+    parts, others = children_of(tree), children_of(other)
+    if parts is None:
+        yield tree, other
+        return
+    if type(other) is not kind or others is None or list(parts) != list(others):
+        raise UserError(f"{name} is built otherwise than what it belongs to: {_outline(other)}, not {_outline(tree)}")
+    for key, part in parts.items():
+        yield from paired_leaves(part, others[key], name)
+
+
+def children_of(tree: Any) -> dict[Any, Any] | None:
+    """What a container holds, by key; None for a leaf."""
+    if tree is None:
+        return {}
+    if type(tree) in (tuple, list) or (isinstance(tree, tuple) and hasattr(tree, "_fields")):
+        return dict(enumerate(tree))
+    if isinstance(tree, dict):
+        return dict(tree)
+    if is_record(tree):
+        return {f.name: getattr(tree, f.name) for f in dataclasses.fields(tree)}
+    return None
+
+
+def is_record(tree: Any) -> bool:
+    """An instance of a dataclass that is a container of arrays; our own leaves are none."""
+    return dataclasses.is_dataclass(tree) and not isinstance(tree, type) and not hasattr(tree, "is_tree_leaf")
+
+
+def _outline(tree: Any) -> str:
+    parts = children_of(tree)
+    if parts is None or tree is None:
+        return type(tree).__name__
+    return f"{type(tree).__name__} of {len(parts)}"

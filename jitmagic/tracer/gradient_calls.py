@@ -7,13 +7,15 @@ taken; the same array reached in another way counts as a constant (row A25). Con
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from jitmagic.autograd.transforms import differentiate
+from jitmagic.autograd.pullbacks import Pullback, PullbackForm
+from jitmagic.autograd.transforms import differentiate, linearise
 from jitmagic.errors import Unsupported
 from jitmagic.graph.meta import ArrayMeta, PyMeta
 from jitmagic.ops.derivatives import GRADIENT, WATCH, gradient_meta
+from jitmagic.ops.pullback import PULLBACK
 from jitmagic.tracer.call_rows import Handler
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.operands import wrap_node
@@ -24,7 +26,10 @@ from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.number import RunTimeNumber
 from jitmagic.tracer.variables.objects import ObjectTracker
-from jitmagic.tracer.variables.sequences import ListTracker, NamedTupleTracker, TupleTracker
+from jitmagic.tracer.variables.sequences import ListTracker, NamedTupleTracker, SequenceTracker, TupleTracker
+
+if TYPE_CHECKING:
+    from jitmagic.tracer.emit import Emitter
 
 __all__ = ["ROWS"]
 
@@ -41,6 +46,34 @@ def _differentiate(
     kwargs: VariableTracker,
 ) -> VariableTracker:
     """``(value, gradients)``, or ``((value, aux), gradients)``; gradients have the structure of the arguments."""
+    result, forms, leaves = _watched_call(tx, function, argnums, args, kwargs)
+    value = _value(tx, result, bool(has_aux.constant()))
+    gradients = _gradients(tx, tx.operand(value), None, tuple(tx.operand(leaf) for leaf in leaves))
+    return TupleTracker([result, _arranged(tx, forms, argnums, gradients)])
+
+
+def _linearise(
+    tx: Evaluator, function: VariableTracker, argnums: VariableTracker, args: VariableTracker, kwargs: VariableTracker
+) -> VariableTracker:
+    """``(value, pullback)``."""
+    result, forms, leaves = _watched_call(tx, function, argnums, args, kwargs)
+    values: list[VariableTracker] = []
+
+    def note(value: VariableTracker) -> VariableTracker:
+        if not isinstance(value, ArrayTracker | RunTimeNumber | Constant):
+            raise Unsupported("call", REFUSED.format(value.describe()))
+        values.append(value)
+        return value
+
+    _rebuilt(tx, result, note)
+    nodes = tuple(tx.operand(leaf) for leaf in leaves)
+    return TupleTracker([result, PullbackTracker(tx, result, values, forms, argnums, nodes)])
+
+
+def _watched_call(
+    tx: Evaluator, function: VariableTracker, argnums: VariableTracker, args: VariableTracker, kwargs: VariableTracker
+) -> tuple[VariableTracker, list[VariableTracker], list[VariableTracker]]:
+    """What the function gives for watched arguments, the structures of these, and their leaves."""
     if not isinstance(args, TupleTracker) or not isinstance(kwargs, DictTracker):
         raise Unsupported("call", "differentiate()")
     given, wanted = list(args.items), argnums.constant()
@@ -54,11 +87,16 @@ def _differentiate(
     for place in places:
         given[place] = _rebuilt(tx, given[place], watch)
     forms = [_rebuilt(tx, given[place], lambda leaf: leaf) for place in places]  # the function may change containers
-    result = tx.realize(function.call(tx, given, dict(kwargs.items)))
-    value = _value(tx, result, bool(has_aux.constant()))
-    found = iter(_gradients(tx, value, leaves))
-    gradients = [_rebuilt(tx, form, lambda _: next(found)) for form in forms]
-    return TupleTracker([result, TupleTracker(gradients) if isinstance(wanted, tuple) else gradients[0]])
+    return tx.realize(function.call(tx, given, dict(kwargs.items))), forms, leaves
+
+
+def _arranged(
+    tx: Evaluator, forms: list[VariableTracker], argnums: VariableTracker, gradients: Sequence[VariableTracker]
+) -> VariableTracker:
+    """The gradients in the structure of the arguments."""
+    found = iter(gradients)
+    each = [_rebuilt(tx, form, lambda _: next(found)) for form in forms]
+    return TupleTracker(each) if isinstance(argnums.constant(), tuple) else each[0]
 
 
 def _place(place: Any, count: int) -> int:
@@ -100,11 +138,87 @@ def _watched(tx: Evaluator, value: VariableTracker) -> VariableTracker:
     return made
 
 
-def _gradients(tx: Evaluator, value: VariableTracker, leaves: Sequence[VariableTracker]) -> list[VariableTracker]:
-    nodes = tuple(tx.operand(leaf) for leaf in leaves)
-    request = tx.add_node(GRADIENT, (tx.operand(value), None, nodes), {}, None)
-    metas = [gradient_meta(node.meta) for node in nodes]
+def _gradients(tx: Evaluator, value: Any, cotangent: Any, watched: tuple[Any, ...]) -> list[VariableTracker]:
+    request = tx.add_node(GRADIENT, (value, cotangent, watched), {}, None)
+    metas = [gradient_meta(node.meta) for node in watched]
     return [wrap_node(tx, tx.output.graph.item(request, i, meta), meta) for i, meta in enumerate(metas)]
+
+
+class PullbackTracker(VariableTracker):
+    """What ``vjp`` gives besides the value. In the trace it is called; what leaves the trace holds a backward program."""
+
+    def __init__(
+        self,
+        tx: Evaluator,
+        result: VariableTracker,
+        values: list[VariableTracker],
+        forms: list[VariableTracker],
+        argnums: VariableTracker,
+        watched: tuple[Any, ...],
+    ) -> None:
+        self.tx = tx
+        self.result = result
+        self.values = tuple(tx.operand(v) for v in values)
+        self.forms = forms
+        self.argnums = argnums
+        self.watched = watched
+        self.node: Any = None
+
+    def python_type(self) -> type:
+        return Pullback
+
+    def call(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        if len(args) != 1 or kwargs:
+            raise Unsupported("call", "a pullback with other arguments than one cotangent")
+        cotangents = tuple(tx.operand(c) for c in _paired(tx, self.result, args[0]))
+        return _arranged(tx, self.forms, self.argnums, _gradients(tx, self.values, cotangents, self.watched))
+
+    def reconstruct(self, emit: Emitter) -> str:
+        tx = self.tx
+        if self.node is None:
+            self.node = tx.output.graph.call(PULLBACK, (self.values, self.watched), {}, None)
+        places = iter(range(len(self.watched)))
+        trees = [_template(tx, form, places) for form in self.forms]
+        form = PullbackForm(tuple(trees) if isinstance(self.argnums.constant(), tuple) else trees[0])
+        return f"{emit.constant(form)}.bind({emit.output(self.node)}, {emit.value(self.result)})"
+
+
+def _paired(tx: Evaluator, value: VariableTracker, other: VariableTracker) -> list[VariableTracker]:
+    """The leaves of ``other`` at the places of those of ``value``; cotangents of another structure are refused."""
+    value, other = tx.realize(value), tx.realize(other)
+    if type(value) not in _CONTAINERS:
+        fits = isinstance(other, ArrayTracker | RunTimeNumber | Constant)
+        if not fits or not isinstance(value, ArrayTracker | RunTimeNumber) or not _same_shape(value, other):
+            raise Unsupported("call", "a pullback with a cotangent that does not fit the value")
+        return [other]
+    if not isinstance(value, SequenceTracker) or type(other) is not type(value):
+        raise Unsupported("call", "a pullback with a cotangent that does not fit the value")
+    pairs = zip(value.items, other.items, strict=True)  # type: ignore[attr-defined]  # it is of the same class
+    return [leaf for v, o in pairs for leaf in _paired(tx, v, o)]
+
+
+def _same_shape(value: VariableTracker, other: VariableTracker) -> bool:
+    shapes = [v.meta.shape if isinstance(v, ArrayTracker) else () for v in (value, other)]
+    return len(shapes[0]) == len(shapes[1]) and all(a == b for a, b in zip(*shapes, strict=True))
+
+
+def _template(tx: Evaluator, value: VariableTracker, places: Iterator[int]) -> Any:
+    """The containers of a tracker as real ones, with a place in each leaf."""
+    value = tx.realize(value)
+    if isinstance(value, NamedTupleTracker):
+        return value.cls(*(_template(tx, v, places) for v in value.items))
+    if isinstance(value, SequenceTracker):
+        return value.kind(_template(tx, v, places) for v in value.items)
+    if isinstance(value, DictTracker):
+        return {k: _template(tx, v, places) for k, v in value.items.items()}
+    if isinstance(value, ObjectTracker):
+        made = object.__new__(value.cls)
+        for field in dataclasses.fields(value.cls):
+            object.__setattr__(made, field.name, _template(tx, value.attribute(tx, field.name), places))
+        return made
+    return None if isinstance(value, Constant) and value.value is None else next(places)
 
 
 def _rebuilt(tx: Evaluator, value: VariableTracker, change: Change) -> VariableTracker:
@@ -147,4 +261,4 @@ _CONTAINERS: dict[type, Callable[[Evaluator, Any, Change], VariableTracker]] = {
     ObjectTracker: _dataclass,
 }
 
-ROWS: dict[Any, Handler] = {differentiate: _differentiate}
+ROWS: dict[Any, Handler] = {differentiate: _differentiate, linearise: _linearise}

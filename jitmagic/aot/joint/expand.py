@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jitmagic.aot.joint.reverse import pull
+from jitmagic.aot.joint.reverse import is_differentiable, pull
 from jitmagic.aot.joint.staged import Stage, Staged
 from jitmagic.graph import ArrayMeta, Graph, Node, ShapeEnv
 from jitmagic.graph.meta import layout_key
@@ -24,10 +24,14 @@ def expand_gradient(
     Raises Unsupported ``no-derivative`` for an operation without a rule.
     """
     stage = Stage(graph, env, like.span, like.stack)
-    found: list[Any] = [None] * len(watched)
-    if isinstance(value, Node):
-        seed = stage.lift(cotangent) if cotangent is not None else _one(stage.value(value))
-        found = pull(stage, {value: seed}, watched)
+    values = value if isinstance(value, tuple) else (value,)
+    cotangents = cotangent if isinstance(value, tuple) else (cotangent,)
+    seeds: dict[Node, Any] = {}
+    for each, given in zip(values, cotangents, strict=True):
+        if isinstance(each, Node) and is_differentiable(each):
+            seed = stage.lift(given) if given is not None else _one(stage.value(each))
+            seeds[each] = seeds[each] + seed if each in seeds else seed
+    found = pull(stage, seeds, watched)
     stage.span, stage.stack = like.span, like.stack
     taken: set[Node] = set()
     return [fresh(stage, g, node, taken) for g, node in zip(found, watched, strict=True)]
