@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
 from jitmagic.autograd import transforms
@@ -21,8 +20,8 @@ Argnums = int | tuple[int, ...]
 def value_and_grad(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """A compiled function of the same arguments that gives ``(value, gradient)`` in one run.
 
-    ``function`` is plain NumPy code, compiled or not, that gives one real number; the value is that of ``function``, bit
-    for bit. The gradient has the structure, shapes and dtypes of argument ``argnums``: arrays and floats, nested in
+    ``function`` is plain NumPy code, compiled or not, that gives one real number; the value is that of ``function``,
+    bit for bit. The gradient has the structure, shapes and dtypes of argument ``argnums``: arrays and floats, nested in
     tuples, lists, dicts, named tuples and dataclasses (None stays None); for a tuple of positions it is a tuple. With
     ``has_aux`` the function gives ``(number, anything)`` and the result is ``((value, aux), gradient)``.
 
@@ -73,8 +72,8 @@ def jacobian(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[...
 def hessian(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """A function of the same arguments that gives the second derivatives: the jacobian of the gradient."""
     transforms.check_request("hessian", function, argnums)
-    made = jacobian(named_after(transforms.grad(function, argnums), function, "grad"), argnums)
-    return named_after(made, function, "hessian")  # type: ignore[arg-type]  # it is a function
+    made: Any = jacobian(named_after(transforms.grad(function, argnums), function, "grad"), argnums)
+    return named_after(made, function, "hessian")
 
 
 @functools.lru_cache(maxsize=128)
@@ -92,14 +91,15 @@ def _compiled(function: Any, argnums: Argnums, has_aux: bool, transform: Any, na
     return made  # type: ignore[no-any-return]  # of a function it is one
 
 
-def named_after(plain: FunctionType, function: Any, name: str) -> FunctionType:
-    """``plain`` with a name and a docstring that tell whose derivative it is."""
+def named_after(plain: Any, function: Any, name: str) -> Callable[..., Any]:
+    """``plain``, a function, with a name and a docstring that tell whose derivative it is."""
     owner = getattr(function, "__qualname__", type(function).__qualname__)
     plain.__name__ = f"{name}_{getattr(function, '__name__', owner)}"
     plain.__qualname__ = f"{name}({owner})"
     plain.__doc__ = f"Gradient of {owner}, by jitmagic.{name}.\n\n{getattr(function, '__doc__', None) or ''}"
     plain.__dict__["__wrapped__"] = function
-    return plain
+    named: Callable[..., Any] = plain
+    return named
 
 
 traced_as(value_and_grad, transforms.value_and_grad)

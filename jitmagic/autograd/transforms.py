@@ -14,9 +14,13 @@ import numpy as np
 from jitmagic.autograd.trees import leaves_of, map_leaves
 from jitmagic.errors import UserError
 
-__all__ = ["check_request", "differentiate", "grad", "jacobian", "lineariser", "linearise", "value_and_grad", "vjp"]
+__all__ = ["check_request", "differentiate", "grad", "jacobian", "linearise", "lineariser", "value_and_grad", "vjp"]
 
 Function = Callable[..., Any]
+_NOT_CAPTURED = (
+    "the derivative of this function has no compiled form: something in it cannot be captured, or has no derivative. "
+    "The card, and .jit.breaks() of the gradient function, name the place"
+)
 
 
 def differentiate(
@@ -26,14 +30,14 @@ def differentiate(
 
     ``gradients`` has the structure of the argument at position ``argnums``, or is a tuple of such for a tuple.
     """
-    raise UserError("no eager tape yet")
+    raise UserError(_NOT_CAPTURED)
 
 
 def linearise(
     function: Function, argnums: int | tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, Any]:
-    """``(value, pullback)`` of ``function(*args, **kwargs)``: ``pullback(cotangent)`` gives gradients as ``differentiate``."""
-    raise UserError("no eager tape yet")
+    """``(value, pullback)`` of ``function(*args, **kwargs)``; the pullback gives gradients as ``differentiate``."""
+    raise UserError(_NOT_CAPTURED)
 
 
 def check_request(name: str, function: Any, argnums: Any) -> None:
@@ -102,7 +106,8 @@ def rows_of(value: Any, pullback: Callable[[Any], Any]) -> Any:
             zero = pullback(_unit(value, mine, None))
             return map_leaves(zero, lambda g: np.zeros(np.shape(leaf) + np.shape(g), g.dtype))
         flat = [list(leaves_of(row)) for row in rows]
-        columns = iter([np.reshape(np.stack(each), np.shape(leaf) + np.shape(each[0])) for each in zip(*flat, strict=True)])
+        stacked = (np.stack(each) for each in zip(*flat, strict=True))
+        columns = iter([np.reshape(each, np.shape(leaf) + each.shape[1:]) for each in stacked])
         return map_leaves(rows[0], lambda _: next(columns))
 
     return map_leaves(value, of_leaf)

@@ -52,7 +52,7 @@ def leaves_of(tree: Any) -> Iterator[Any]:
 
 
 def paired_leaves(tree: Any, other: Any, name: str) -> Iterator[tuple[Any, Any]]:
-    """The leaves of ``tree`` with those of ``other`` at the same places. Raises UserError if ``other`` is built otherwise."""
+    """The leaves of ``tree`` with those of ``other`` at the same places. Raises UserError for another structure."""
     kind = type(tree)
     if tree is None and other is None:
         return

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.errors import InternalError
-from jitmagic.graph.meta import ArrayMeta, PyMeta
+from jitmagic.graph.meta import ArrayMeta, Meta, PyMeta
 from jitmagic.ops.lowering import View
 from jitmagic.ops.record import Arguments, Inferred, Op
 from jitmagic.ops.registry import parse_signature
@@ -40,10 +40,11 @@ def _pass_on(g: Any, ans: Any, x: Any) -> Any:
 WATCH = Op("watch", _watch, _watch_meta, signature=parse_signature("x, /"), lower=View(), vjp=(_pass_on,))
 
 
-def gradient_meta(meta: Any) -> ArrayMeta:
+def gradient_meta(meta: Meta | None) -> ArrayMeta:
     """The description of a cotangent: of the same shape and dtype, dense; a NumPy scalar for a number."""
     if isinstance(meta, PyMeta):
         return ArrayMeta(np.dtype(meta.type), scalar=True)
+    assert meta is not None
     if meta.scalar:
         return replace(meta, writeable=True)
     return ArrayMeta.dense(meta.dtype.newbyteorder("="), meta.shape)

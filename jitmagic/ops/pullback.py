@@ -1,7 +1,7 @@
 """The node that hands the backward half of a computation to the caller: an object that is called with cotangents.
 
-``pullback((y1, ...), (x1, ...))`` in a captured graph; in the pure joint graph it reads the gradients, and in the forward
-half the values that were saved for them.
+``pullback((y1, ...), (x1, ...))`` in a captured graph; in the pure joint graph it reads the gradients, and in the
+forward half the values that were saved for them.
 """
 
 from __future__ import annotations

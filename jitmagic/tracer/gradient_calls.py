@@ -145,7 +145,7 @@ def _gradients(tx: Evaluator, value: Any, cotangent: Any, watched: tuple[Any, ..
 
 
 class PullbackTracker(VariableTracker):
-    """What ``vjp`` gives besides the value. In the trace it is called; what leaves the trace holds a backward program."""
+    """What ``vjp`` gives besides the value; once it leaves the trace it holds a backward program."""
 
     def __init__(
         self,
@@ -195,7 +195,7 @@ def _paired(tx: Evaluator, value: VariableTracker, other: VariableTracker) -> li
         return [other]
     if not isinstance(value, SequenceTracker) or type(other) is not type(value):
         raise Unsupported("call", "a pullback with a cotangent that does not fit the value")
-    pairs = zip(value.items, other.items, strict=True)  # type: ignore[attr-defined]  # it is of the same class
+    pairs = zip(value.items, other.items, strict=True)
     return [leaf for v, o in pairs for leaf in _paired(tx, v, o)]
 
 
@@ -214,7 +214,7 @@ def _template(tx: Evaluator, value: VariableTracker, places: Iterator[int]) -> A
     if isinstance(value, DictTracker):
         return {k: _template(tx, v, places) for k, v in value.items.items()}
     if isinstance(value, ObjectTracker):
-        made = object.__new__(value.cls)
+        made: Any = object.__new__(value.cls)
         for field in dataclasses.fields(value.cls):
             object.__setattr__(made, field.name, _template(tx, value.attribute(tx, field.name), places))
         return made
@@ -240,7 +240,7 @@ def _realized(tx: Evaluator, value: VariableTracker) -> VariableTracker:
 def _dataclass(tx: Evaluator, value: Any, change: Change) -> VariableTracker:
     if not dataclasses.is_dataclass(value.cls):
         raise Unsupported("call", REFUSED.format(value.describe()))
-    made = ObjectTracker(value.cls, None, None)
+    made = ObjectTracker(value.python_type(), None, None)
     for field in dataclasses.fields(value.cls):
         made.pending[field.name] = _rebuilt(tx, value.attribute(tx, field.name), change)
     return made

@@ -52,8 +52,9 @@ def fresh(stage: Stage, cotangent: Any, like: Node, taken: set[Node]) -> Node:
         return _scalar(stage, cotangent, wanted)
     if not _is_own(cotangent, wanted) or cotangent.node in taken:
         cotangent = np.copy(np.reshape(cotangent, value.shape), order="C")
-    taken.add(cotangent.node)
-    return cotangent.node  # type: ignore[no-any-return]  # of a Staged
+    made: Node = cotangent.node
+    taken.add(made)
+    return made
 
 
 def _scalar(stage: Stage, cotangent: Any, wanted: ArrayMeta) -> Node:
@@ -61,7 +62,8 @@ def _scalar(stage: Stage, cotangent: Any, wanted: ArrayMeta) -> Node:
         return stage.graph.constant(wanted.dtype.type(cotangent), wanted)
     if not cotangent.meta.scalar:
         cotangent = np.reshape(cotangent, ())[()]
-    return cotangent.node
+    made: Node = cotangent.node
+    return made
 
 
 def _is_own(cotangent: Any, wanted: ArrayMeta) -> bool:

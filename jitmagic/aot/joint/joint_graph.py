@@ -40,7 +40,7 @@ class JointGraph:
         return self.graph.outputs[self.forward_outputs :]
 
     def needed_forward(self) -> set[Node]:
-        """What the forward outputs are made of, what must run whoever reads it, and the entries of tuples among these."""
+        """What the forward outputs are made of, what must run anyway, and the entries of tuples among these."""
         wanted = set(self.graph.outputs[: self.forward_outputs]) | set(self.must_run())
         found = ancestors(self.graph, wanted)
         return found | {n for n in self.graph.nodes if n.kind == "item" and n.args[0] in found}
@@ -148,9 +148,7 @@ def _sources_of_sizes(joint: JointGraph, kept: Sequence[Node]) -> list[Node]:
     graph = joint.graph
     inside = ancestors(graph, joint.gradients, [*kept, *joint.tangent_inputs])
     used = {name for node in inside for name in _symbols_in((node.args, node.kwargs, _shape(node)))}
-    shown = {
-        _single_symbol(n) for node in [*kept, *joint.tangent_inputs] for n in getattr(node.meta, "shape", ())
-    }
+    shown = {_single_symbol(n) for node in [*kept, *joint.tangent_inputs] for n in getattr(node.meta, "shape", ())}
     return [b.node for b in graph.bindings if b.symbol in used - shown and b.node not in inside - set(kept)]
 
 

@@ -20,9 +20,7 @@ from jitmagic.ops.pullback import PULLBACK, Backward
 __all__ = ["compile_pullbacks", "expand_pullback", "split_pullback"]
 
 
-def expand_pullback(
-    graph: Graph, env: ShapeEnv, values: Sequence[Any], watched: Sequence[Node], like: Node
-) -> Node:
+def expand_pullback(graph: Graph, env: ShapeEnv, values: Sequence[Any], watched: Sequence[Node], like: Node) -> Node:
     """The node ``pullback(gradients...)``; the graph gets one more input, a tangent, for each real or complex value."""
     if any(n.op is PULLBACK for n in graph.calls()):
         raise Unsupported("call", "more than one pullback that leaves the function", like.span)

@@ -1,7 +1,7 @@
-"""Takes a pure graph and cotangents of some of its values, gives those of earlier ones: reverse mode, by the ops' rules.
+"""Takes a pure graph and cotangents of some values, gives those of earlier ones: reverse mode, by the ops' rules.
 
 One walk back over the nodes. A value that nothing flows back to has no cotangent at all: zeros are never made unless
-a caller asks for them. Rules stand in the ops' rows; those of the nodes that only pure graphs have stand in ``updates``.
+a caller asks for them. Rules stand in the ops' rows, those of the nodes that only pure graphs have in ``updates``.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from jitmagic.graph import ArrayMeta, Node, PyMeta
 from jitmagic.graph.node import nodes_in
 from jitmagic.ops.functional import PureCall
 from jitmagic.ops.gradients import by_position, cotangents, fit
+from jitmagic.ops.lowering import Fill
 from jitmagic.ops.record import Op
 
 __all__ = ["Reverse", "is_differentiable", "pull"]
@@ -55,9 +56,14 @@ def _reached(nodes: Iterable[Node], targets: Sequence[Node]) -> set[Node]:
     """The values that depend on a target and that a derivative may flow through."""
     reached = set(targets)
     for node in nodes:
-        if node not in reached and is_differentiable(node) and not reached.isdisjoint(node.operands()):
+        if node not in reached and _carries(node) and not reached.isdisjoint(node.operands()):
             reached.add(node)
     return reached
+
+
+def _carries(node: Node) -> bool:
+    """Whether a derivative may flow through: not through what only takes the shape of its operand."""
+    return is_differentiable(node) and not (isinstance(node.op, Op) and isinstance(node.op.lower, Fill))
 
 
 @dataclass(slots=True)

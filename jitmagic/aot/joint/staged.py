@@ -1,7 +1,7 @@
 """A duck array whose operations become nodes of a pure graph: how rules written in plain NumPy are recorded.
 
-    x = stage.value(node)
-    np.sin(x) * 2          # two nodes; np.sin(x).shape, .dtype, .T, .sum(axis=0) work as of an array
+x = stage.value(node)
+np.sin(x) * 2          # two nodes; np.sin(x).shape, .dtype, .T, .sum(axis=0) work as of an array
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ class Stage:
             return self.graph.constant(leaf, ArrayMeta.of(leaf))
         return leaf
 
-    def call(self, op: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any] = {}) -> Any:  # noqa: B006 - only read
+    def call(self, op: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any] = {}) -> Any:
         """``op(*args, **kwargs)`` as a node: its duck array, or a tuple of them."""
         plain, named = self.lower(args), self.lower(dict(kwargs))
         inferred = op.infer(map_nodes(plain, _meta_of), map_nodes(named, _meta_of), self.env)
         if inferred.same_as is not None:
-            return self.value(plain[inferred.same_as])  # type: ignore[index]  # there is no ``out`` here
+            return self.value(plain[inferred.same_as])  # there is no ``out`` here
         op = silenced(op, ALL)
         view_of = None if inferred.view_of is None else plain[inferred.view_of]
         if not isinstance(view_of, Node):

@@ -14,6 +14,7 @@ import numpy as np
 from jitmagic.errors import Unsupported
 from jitmagic.graph import ArrayMeta, Node
 from jitmagic.graph.node import nodes_in
+from jitmagic.graph.shapes import hint_of
 from jitmagic.ops.derivatives import SCATTER_ADD
 from jitmagic.ops.functional import UPDATE, UPDATE_INDEX, ViewStep
 from jitmagic.ops.registry import by_name
@@ -41,8 +42,15 @@ def _add_part(walk: Reverse, base: Node, g: Any, path: tuple[ViewStep, ...]) -> 
         known = np.zeros_like(whole, subok=False)
         value = g
     else:
+        known = _writeable(known)
         value = _follow(walk, known, path) + g
     walk.cotangents[base] = walk.stage.call(UPDATE, (known, value, path))
+
+
+def _writeable(g: Any) -> Any:
+    """``g``, or a copy where its elements share memory: a part of it cannot be changed alone."""
+    shares = any(step == 0 and hint_of(n) > 1 for n, step in zip(g.shape, g.meta.strides, strict=True))
+    return np.copy(g, order="C") if shares else g
 
 
 def _getitem(walk: Reverse, node: Node) -> bool:
@@ -77,7 +85,7 @@ def _update(walk: Reverse, node: Node) -> bool:
     if isinstance(value, Node):
         walk.add(value, _follow(walk, g, path))
     if base in walk.reached:
-        walk.add(base, walk.stage.call(UPDATE, (g, _zero_of(g), path)))
+        walk.add(base, walk.stage.call(UPDATE, (_writeable(g), _zero_of(g), path)))
     return True
 
 
@@ -88,7 +96,7 @@ def _update_index(walk: Reverse, node: Node) -> bool:
         part = _follow(walk, g, path)[walk.stage.lift(index)]
         walk.add(value, _of_winners(walk, node, part))
     if base in walk.reached:
-        walk.add(base, walk.stage.call(UPDATE_INDEX, (g, _zero_of(g), path, index)))
+        walk.add(base, walk.stage.call(UPDATE_INDEX, (_writeable(g), _zero_of(g), path, index)))
     return True
 
 
