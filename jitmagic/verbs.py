@@ -11,6 +11,7 @@ from jitmagic.config import current
 from jitmagic.errors import Span, UserError
 from jitmagic.events import Event, RecompileEvent
 from jitmagic.magic.source import cell_names
+from jitmagic.report.words import short_name
 from jitmagic.runtime.comparison import Comparison
 from jitmagic.runtime.handle import VIEWS, Handle
 from jitmagic.runtime.timing import Timing
@@ -28,9 +29,24 @@ def _sources(events: Iterable[Event]) -> dict[str, str]:
     return cell_names(span.filename for span in spans)
 
 
+def _absent(handle: Handle) -> str:
+    """What a view says that has nothing to show: why there is nothing."""
+    name, record, frame = short_name(handle.record.name), handle.record, handle.frame
+    if record.fallbacks:
+        return f"{name} runs as plain Python: {record.fallbacks[-1].reason}"
+    if frame.touchless:
+        return f"{name} met no arrays: it runs as you wrote it"
+    if record.compiled:
+        return f"{name} leaves no array operation to compile"
+    return f"{name} has not been compiled yet: call it once"
+
+
 def _breaks(handle: Handle) -> report.BreaksView:
     found = handle.record.breaks
-    return report.BreaksView(found, sources=_sources(found))
+    fallbacks = handle.record.fallbacks
+    return report.BreaksView(
+        found, function=handle.record.name, fallbacks=fallbacks, sources=_sources([*found, *fallbacks])
+    )
 
 
 def _why(handle: Handle) -> report.WhyView:
@@ -41,39 +57,49 @@ def _why(handle: Handle) -> report.WhyView:
 
 def _guards(handle: Handle) -> report.GuardsView:
     found = [report.EntryGuards(e.index, e.records, line) for e, line in handle.all_entries() if not e.is_plain]
-    return report.GuardsView(handle.record.name, found)
+    return report.GuardsView(handle.record.name, found, absent=_absent(handle))
 
 
 def _graph(handle: Handle) -> report.GraphView:
-    compiled = handle.record.compiled
-    drawing = report.read_graph(compiled[-1].graph_text) if compiled else None
-    return report.GraphView(drawing or report.Drawing(()), title=handle.record.name)
+    pieces = [piece for story in report.gather(handle.events) for piece in story.pieces if piece.node_count]
+    return report.GraphView(report.read_pieces(pieces), title=short_name(handle.record.name), absent=_absent(handle))
 
 
 def _source(handle: Handle) -> report.SourceView:
     record = handle.record
-    lines = dict(line for event in record.compiled for line in event.lines)
+    marks = {line: mark for story in report.gather(handle.events) for line, mark in story.marks.items()}
     return report.SourceView(
         record.name,
         record.kernels,
         definition=record.span,
-        lines=sorted(lines.items()),
+        lines=sorted(marks.items()),
         sources=cell_names([record.span.filename]),
+        absent="" if record.compiled else _absent(handle),
     )
 
 
 def _report(handle: Handle) -> report.Report:
     found = handle.events
-    return report.Report(found, sources=_sources(found), kind="full")
+    return report.Report(found, sources=_sources(found), kind="full", absent=_absent(handle))
 
 
 def _check(handle: Handle, found: Comparison) -> report.CheckView:
     differences = tuple(report.Difference(d.what, d.plain, d.compiled) for d in found.differences)
-    return report.CheckView(report.CheckRecord(handle.record.name, differences, found.compared, found.refused))
+    return report.CheckView(
+        report.CheckRecord(handle.record.name, differences, found.compared, found.refused, found.raised)
+    )
 
 
 def _time(handle: Handle, found: Timing) -> report.TimeView:
-    record = report.TimeRecord(handle.record.name, found.plain_ns, found.compiled_ns, found.compile_ns, found.repeats)
+    record = report.TimeRecord(
+        handle.record.name,
+        found.plain_ns,
+        found.compiled_ns,
+        compile_ns=found.compile_ns,
+        repeats=found.repeats,
+        now_ns=found.now_ns,
+        is_demoted=found.is_demoted,
+    )
     return report.TimeView(record)
 
 

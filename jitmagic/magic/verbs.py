@@ -14,7 +14,7 @@ from jitmagic.events import CompileEvent, RecompileEvent
 from jitmagic.magic.engine import Engine
 from jitmagic.magic.shown import show
 from jitmagic.magic.source import cell_label
-from jitmagic.report import FunctionRow, FunctionsTable
+from jitmagic.report import FunctionRow, FunctionsTable, GuideView
 
 __all__ = ["VERBS", "JitLine"]
 
@@ -30,8 +30,10 @@ VERBS = {
     "time": "time against plain NumPy:  %jit time f(x, y)",
     "explore": "guards, recompiles, cache and graph in one widget; asks whether a call would hit",
     "clear": "drop the compiled entries",
+    "help": "this list, the words on a card, and the kinds of guards",
 }
 _TAKE_A_CALL = ("check", "time")
+_OF_FUNCTIONS = frozenset(VERBS) - {"help"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +50,17 @@ class JitLine:
             return _shown([self._called(verb, call) for call in _calls(verb, rest)])
         if not verb:
             return FunctionsTable([self._row(function) for function in self.engine.functions()])
-        names = rest.split() if verb in VERBS else line.split()
-        verb = verb if verb in VERBS else "report"
-        if verb == "clear" and not names:
+        if verb == "help":
+            return GuideView(VERBS)
+        is_verb = verb in _OF_FUNCTIONS
+        functions = [self.find(name, is_verb) for name in (rest if is_verb else line).split()]
+        if verb == "clear" and not functions:
             self.engine.reset()
             return None
-        functions = [self.find(name) for name in names] or list(self.engine.functions())
-        return _shown([getattr(function.jit, verb)() for function in functions])
+        if is_verb and not functions and not self.engine.functions():
+            return FunctionsTable([])
+        shown = functions or list(self.engine.functions())
+        return _shown([getattr(function.jit, verb if is_verb else "report")() for function in shown])
 
     def _row(self, function: Any) -> FunctionRow:
         """Its line in the table of all."""
@@ -62,7 +68,7 @@ class JitLine:
         events = handle.report().events
         return FunctionRow(
             function.__qualname__,
-            f"{cell_label(self.shell, code.co_filename)}, line {code.co_firstlineno}",
+            f"{cell_label(self.shell, code.co_filename).removeprefix('Cell ')}, line {code.co_firstlineno}",
             _count(handle.entries),
             _count(handle.calls),
             _count(handle.hits),
@@ -71,29 +77,38 @@ class JitLine:
             sum(event.elapsed_ns for event in events if isinstance(event, CompileEvent)),
         )
 
-    def find(self, name: str) -> Any:
-        """The compiled function of this name."""
+    def find(self, name: str, after_verb: bool = True) -> Any:
+        """The compiled function of this name. ``after_verb``: it cannot be a verb."""
         value = _look_up(name, self.shell.user_ns)
         if hasattr(value, "jit"):
             return value
         for function in self.engine.functions():
             if function.__qualname__ == name:
                 return function
-        raise UsageError(self._not_compiled(name, value is not None))
+        raise UsageError(self._not_compiled(name, value is not None, after_verb))
 
-    def _not_compiled(self, name: str, exists: bool) -> str:
+    def _not_compiled(self, name: str, exists: bool, after_verb: bool) -> str:
         known = sorted({function.__qualname__ for function in self.engine.functions()})
-        near = difflib.get_close_matches(name, [*known, *VERBS], n=1)
+        near = difflib.get_close_matches(name, known if after_verb else [*known, *VERBS], n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        what = "is not compiled" if exists else "is neither a compiled function nor a verb"
-        return f"%jit: {name} {what}{hint} (compiled: {', '.join(known) or 'none'}; verbs: {', '.join(VERBS)})"
+        what = f"no compiled function is called {name}"
+        if exists:
+            what = f"{name} is not compiled"
+        elif not after_verb:
+            what = f"{name} is neither a compiled function nor a verb"
+        verbs = "" if after_verb else f"; verbs: {', '.join(VERBS)}"
+        return f"%jit: {what}{hint} (compiled: {', '.join(known) or 'none'}{verbs})"
 
     def _called(self, verb: str, call: ast.Call) -> Any:
         function = self.find(ast.unparse(call.func))
         given = ast.Call(ast.Name("given", ast.Load()), call.args, call.keywords)
         tree = ast.fix_missing_locations(ast.Expression(given))
         arguments = {"given": lambda *args, **kwargs: (args, kwargs)}
-        args, kwargs = eval(compile(tree, "<%jit>", "eval"), self.shell.user_ns, arguments)
+        try:
+            args, kwargs = eval(compile(tree, "<%jit>", "eval"), self.shell.user_ns, arguments)
+        except Exception as error:  # a slip in the line, not in a program: its traceback would show only our frames
+            said = f"{type(error).__name__}: {error}"
+            raise UsageError(f"%jit {verb}: the arguments of {ast.unparse(call)} fail with {said}") from None
         return getattr(function.jit, verb)(*args, **kwargs)
 
 

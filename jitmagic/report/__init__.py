@@ -3,8 +3,10 @@
 from jitmagic.report.card import Report
 from jitmagic.report.drawing import Box, Drawing
 from jitmagic.report.explanation import Explanation, FrozenRecord
-from jitmagic.report.graphtext import read_graph
+from jitmagic.report.graphtext import read_graph, read_pieces
+from jitmagic.report.guide import GuideView
 from jitmagic.report.sources import SourceText
+from jitmagic.report.story import gather
 from jitmagic.report.views import (
     BreaksView,
     CheckRecord,
@@ -35,11 +37,14 @@ __all__ = [
     "FunctionsTable",
     "GraphView",
     "GuardsView",
+    "GuideView",
     "Report",
     "SourceText",
     "SourceView",
     "TimeRecord",
     "TimeView",
     "WhyView",
+    "gather",
     "read_graph",
+    "read_pieces",
 ]

@@ -8,7 +8,7 @@ from jitmagic.errors import UserError
 from jitmagic.events import CompileEvent, Event, RecompileEvent
 from jitmagic.report.drawing import Drawing
 from jitmagic.report.graphtext import read_graph
-from jitmagic.report.parts import Part, Rule
+from jitmagic.report.parts import Paragraph, Part, Rule
 from jitmagic.report.sections import full_sections, line_of
 from jitmagic.report.sources import Sources, SourceText
 from jitmagic.report.story import Story, gather
@@ -32,7 +32,7 @@ class Report(View):
     ``fold`` or ``open`` section with the picture, ``text``, ``none`` (``widget`` is drawn as ``fold`` here). ``quiet``
     leaves out functions that need no attention. ``sources`` gives the text of cells by file name, or their name
     alone (``Cell In[4]``); the rest is looked up in ``linecache``. ``draw`` gives the drawing of a compile; by default
-    the printed graph is read.
+    the printed graph is read. ``absent`` is said where there is nothing to show.
 
     Raises UserError for an unknown kind or graph.
     """
@@ -46,6 +46,7 @@ class Report(View):
         graph: str = "fold",
         quiet: bool = False,
         draw: Callable[[CompileEvent], Drawing | None] = _draw_printed,
+        absent: str = "",
     ) -> None:
         _check("report", kind, KINDS)
         _check("graph", graph, GRAPHS)
@@ -53,6 +54,7 @@ class Report(View):
         self.kind = kind
         self.graph = graph
         self._draw = draw
+        self._absent = absent
         self._sources = Sources(sources)
         told = [s for s in gather(self.events) if not s.is_empty]
         self._stories = [s for s in told if s.needs_attention] if quiet else told
@@ -78,7 +80,7 @@ class Report(View):
     def parts(self) -> Sequence[Part]:
         """In the order of the events: what needs attention in full, the others in a line."""
         if not self.is_worth_showing:
-            return []
+            return [Paragraph((self._absent,))] if self._absent else []
         setting = Setting(self._sources, self.graph, self._draw)
         parts: list[Part] = []
         for before, story in zip([None, *self._stories], self._stories, strict=False):
@@ -94,7 +96,7 @@ class Report(View):
     @property
     def html(self) -> str:
         """The HTML form; empty if there is nothing to show."""
-        return super().html if self.is_worth_showing else ""
+        return super().html if self.is_worth_showing or self._absent else ""
 
 
 def _check(option: str, value: str, allowed: Sequence[str]) -> None:

@@ -31,7 +31,10 @@ _CROWD = 8  # inputs or outputs above which a folded drawing shows one box for a
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One node: ``label`` in bold, ``sub`` (dtype, shape) small, ``group`` such as ``k0``."""
+    """One node: ``label`` in bold, ``sub`` (dtype, shape) small, ``group`` such as ``k0``.
+
+    ``expression`` is what a line of text says after the equals sign, with every operand.
+    """
 
     id: str
     label: str
@@ -39,6 +42,7 @@ class Box:
     role: str = "op"
     group: str = ""
     tooltip: str = ""
+    expression: str = ""
 
     def __post_init__(self) -> None:
         if self.role not in ROLES:
@@ -124,6 +128,6 @@ def _merged(key: str, inside: list[Box]) -> Box:
     work = [n for n in inside if n.role != "constant"]
     role = first.role if all(n.role == first.role for n in inside) else "op"
     counted = plural(len(work), ROLES[role] if role != "reduction" else "operation")
-    tooltip = ", ".join(dict.fromkeys(n.label for n in work))
-    merged = replace(first, id=key, label=counted, sub="", role=role, tooltip=tooltip)
+    tooltip = ", ".join(dict.fromkeys(n.expression.partition("(")[0] or n.label for n in work))
+    merged = replace(first, id=key, label=counted, sub="", role=role, tooltip=tooltip, expression="")
     return replace(merged, label=first.group, sub=counted, group="") if first.group else merged

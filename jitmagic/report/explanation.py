@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jitmagic.errors import Span
 from jitmagic.events import BreakEvent, EffectRecord, GuardRecord
 from jitmagic.graph import Graph, print_graph
-from jitmagic.report.folded import graph_parts, guard_table
+from jitmagic.report.folded import distinct_guards, graph_parts
 from jitmagic.report.graphtext import read_graph
 from jitmagic.report.parts import Code, Details, Headline, Inline, Mono, Part, Strong, Table
 from jitmagic.report.sections import break_section
@@ -77,7 +77,7 @@ class Explanation(View):
         for index, graph in enumerate(self.graphs):
             parts += self._graph(index, _printed(graph))
         if self.guards:
-            body = [guard_table(self.guards), *setting.define("guard")]
+            body = [distinct_guards(self.guards), *setting.define("guard"), *setting.define_kinds(self.guards)]
             parts.append(Details((Strong(f"guards ({len(self.guards)})"),), body, open=True))
         if self.effects:
             rows = tuple((Mono(e.text), self._line(e.span)) for e in self.effects)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from jitmagic.report.drawing import Drawing
+from jitmagic.report.drawing import Box, Drawing
 from jitmagic.report.svg import FILLS
 from jitmagic.report.words import clean
 
 __all__ = ["to_dot", "to_mermaid", "to_text"]
+
+_BREAK = "graph break"
+_LONG = 52  # characters; what is longer does not push the column beside it to the right
 
 
 def to_text(drawing: Drawing) -> str:
@@ -14,15 +17,25 @@ def to_text(drawing: Drawing) -> str:
     before: dict[str, list[str]] = {box.id: [] for box in drawing.nodes}
     for start, end in drawing.edges:
         before[end].append(start)
-    wide = max((len(box.id) for box in drawing.nodes), default=0)
+    said = [_one_line(_said(box, before[box.id])) for box in drawing.nodes]
+    wide = max((len(line) for line in said if len(line) <= _LONG), default=0)
     lines = []
-    for box in drawing.nodes:
-        said = "graph break" if box.role == "break" else ""
-        call = f"{box.label}({', '.join(before[box.id])})"
-        shown = box.label if box.role in ("input", "constant") else call
-        tail = "".join(f"  {part}" for part in (box.sub, box.group, said) if part)
-        lines.append(_one_line(f"{box.id:<{wide}} = {shown}{tail}"))
+    for box, line in zip(drawing.nodes, said, strict=True):
+        tail = (
+            []
+            if box.expression and box.role == "break"
+            else [box.sub, box.group, _BREAK if box.role == "break" else ""]
+        )
+        lines.append(_one_line("  ".join([f"{line:<{wide}}", *filter(None, tail)]).rstrip()))
     return "\n".join([*lines, *([f"({drawing.note})"] if drawing.note else [])])
+
+
+def _said(box: Box, operands: list[str]) -> str:
+    """``%3 = add(%1, 2)``; ``return %3``; ``graph break, then on from line 7``."""
+    if box.expression and box.role in ("output", "break"):
+        return box.expression
+    call = box.label if box.role in ("input", "constant") else f"{box.label}({', '.join(operands)})"
+    return f"{box.id} = {box.expression or call}"
 
 
 def to_mermaid(drawing: Drawing) -> str:

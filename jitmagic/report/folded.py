@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from jitmagic.events import CompileEvent, GuardRecord
 from jitmagic.report.drawing import FOLD_LIMIT, ROLES, Drawing
 from jitmagic.report.exports import to_text
+from jitmagic.report.guardwords import GUARD_KINDS, SESSION_KINDS, statement
 from jitmagic.report.parts import (
     Code,
     Details,
@@ -20,6 +21,7 @@ from jitmagic.report.parts import (
     Picture,
     Strong,
     Table,
+    Term,
 )
 from jitmagic.report.story import Story
 from jitmagic.report.svg import FILLS, to_svg
@@ -27,6 +29,7 @@ from jitmagic.report.terms import Setting
 from jitmagic.report.words import duration, plural
 
 __all__ = [
+    "distinct_guards",
     "effect_sections",
     "entry_name",
     "graph_parts",
@@ -54,7 +57,7 @@ def guard_sections(story: Story, setting: Setting) -> list[Part]:
         text.append(f"guards of {name} ({len(event.guards)}): {shown}")
         body += [Paragraph((Strong(name),)), guard_table(event.guards)]
     text += setting.define_in_text("guard")
-    body += setting.define("guard")
+    body += [*setting.define("guard"), *setting.define_kinds(g for event in guarded for g in event.guards)]
     total = sum(len(c.guards) for c in guarded)
     return [Details((f"Guards ({total})",), body, text=tuple(text))]
 
@@ -66,22 +69,45 @@ def entry_name(entry: int, resume: int) -> str:
 
 def _few_guards(guards: Sequence[GuardRecord], function: str) -> str:
     rest = len(guards) - _TEXT_GUARDS
-    shown = "; ".join(g.expression for g in guards[:_TEXT_GUARDS])
+    shown = "; ".join(statement(g) for g in guards[:_TEXT_GUARDS])
     return shown + (f"; {rest} more (%jit guards {function})" if rest > 0 else "")
 
 
 def guard_table(guards: Sequence[GuardRecord], outcomes: Sequence[str] = ()) -> Table:
-    """Condition, why it is there, kind; category and outcome where they say something."""
-    with_category = any(g.category != "local" for g in guards)
-    heads = ["guard", "because of", "kind"] + ["category"] * with_category
-    rows: list[tuple[Inline, ...]] = []
-    for index, g in enumerate(guards):
-        why = f"{g.source}, line {g.span.line}" if g.span else g.source
-        row: list[Inline] = [Mono(g.expression), why, g.kind]
-        row += [g.category] if with_category else []
-        row += [outcomes[index]] if outcomes else []
-        rows.append(tuple(row))
-    return Table((*heads, "last check") if outcomes else tuple(heads), tuple(rows))
+    """Condition, where its value comes from if that is not plain, kind, outcome; columns that would be empty are
+    left out.
+    """
+    return _guard_table(guards, {"last check": outcomes})
+
+
+def distinct_guards(guards: Sequence[GuardRecord]) -> Table:
+    """The same where pieces after a break may ask for what was asked before: each guard once, and how often."""
+    said: dict[tuple[str, str], list[GuardRecord]] = {}
+    for guard in guards:
+        said.setdefault((statement(guard), guard.kind), []).append(guard)
+    times = [str(len(alike)) if len(alike) > 1 else "" for alike in said.values()]
+    return _guard_table([alike[0] for alike in said.values()], {"times": times})
+
+
+def _guard_table(guards: Sequence[GuardRecord], more: Mapping[str, Sequence[str]]) -> Table:
+    columns: dict[str, list[Inline]] = {
+        "guard": [Mono(statement(g)) for g in guards],
+        "read from": [_origin(g) for g in guards],
+        "kind": [Term(g.kind, GUARD_KINDS.get(g.kind, "")) for g in guards],
+        "category": [g.category for g in guards],
+        **{head: [*cells] for head, cells in more.items()},
+    }
+    if all(g.category == "local" for g in guards):
+        del columns["category"]
+    filled = {head: cells for head, cells in columns.items() if any(cells)}
+    return Table(tuple(filled), tuple(zip(*filled.values(), strict=True)))
+
+
+def _origin(guard: GuardRecord) -> str:
+    """What the guard reads, where its own words do not say it."""
+    is_plain = guard.kind in SESSION_KINDS or guard.source in statement(guard)
+    places = ["" if is_plain else guard.source, f"line {guard.span.line}" if guard.span else ""]
+    return ", ".join(filter(None, places))
 
 
 def effect_sections(story: Story, setting: Setting) -> list[Part]:
@@ -141,6 +167,7 @@ def kernel_sections(story: Story, setting: Setting) -> list[Part]:
     for kernel in list(latest.values())[:_SHOWN_KERNELS]:
         body.append(Paragraph((Mono(kernel.kernel), kernel_origin(kernel.cached, kernel.elapsed_ns))))
         body.append(Code(kernel.source))
+    body += setting.define_statuses(kernel.source for kernel in latest.values())
     rest = len(latest) - _SHOWN_KERNELS
     if rest > 0:
         body.append(Note((f"{rest} more: %jit source {story.function}",)))

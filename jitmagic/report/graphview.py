@@ -16,21 +16,29 @@ __all__ = ["GraphView"]
 
 
 class GraphView(View):
-    """A drawing as picture or text; above ``limit`` boxes the picture folds, unless ``full``."""
+    """A drawing as picture or text; above ``limit`` boxes the picture folds, unless ``full``.
 
-    def __init__(self, drawing: Drawing, *, title: str = "", full: bool = False, limit: int = FOLD_LIMIT) -> None:
+    ``absent`` is what an empty drawing says instead.
+    """
+
+    def __init__(
+        self, drawing: Drawing, *, title: str = "", full: bool = False, limit: int = FOLD_LIMIT, absent: str = ""
+    ) -> None:
+        self._absent = absent
         self.drawing = drawing
         self.title = title
         self._limit = len(drawing.nodes) if full else limit
 
     def parts(self) -> Sequence[Part]:
+        if not self.drawing.nodes and self._absent:
+            return [Paragraph((self._absent,))]
         title: list[Part] = [Paragraph((Strong(self.title),))] if self.title else []
         return [*title, *graph_parts(self.drawing, limit=self._limit)]
 
     @property
     def text(self) -> str:
         """One line for each node, never folded."""
-        return to_text(self.drawing)
+        return to_text(self.drawing) or self._absent
 
     def svg(self) -> str:
         """The picture as an SVG document."""

@@ -29,6 +29,7 @@ from jitmagic.report.parts import (
     SourceLine,
     SourceTable,
     Table,
+    Term,
 )
 from jitmagic.report.words import clean
 
@@ -83,6 +84,8 @@ def _inline(piece: Inline) -> str:
         return _safe(piece)
     if isinstance(piece, Mono):
         return f'<code style="{_CODE}">{_safe(piece.text)}</code>'
+    if isinstance(piece, Term):
+        return f'<abbr title="{_safe(piece.meaning)}" style="text-decoration:none">{_safe(piece.text)}</abbr>'
     return f'<b style="{_TONES[piece.tone]}">{_safe(piece.text)}</b>'
 
 

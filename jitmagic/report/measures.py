@@ -15,7 +15,8 @@ __all__ = ["CheckRecord", "CheckView", "Difference", "TimeRecord", "TimeView"]
 @dataclass(frozen=True, slots=True)
 class TimeRecord:
     """Measured times of one call, plain and compiled, and of compiling; medians of ``repeats``
-    calls.
+    calls. ``compile_ns`` is everything that was spent on compiling the function, ``now_ns`` the part of it that this
+    very call needed. ``is_demoted``: plain Python won, and serves such calls from now on.
     """
 
     function: str
@@ -23,6 +24,8 @@ class TimeRecord:
     compiled_ns: int
     compile_ns: int = 0
     repeats: int = 1
+    now_ns: int = 0
+    is_demoted: bool = False
 
     @property
     def speedup(self) -> float:
@@ -33,7 +36,7 @@ class TimeRecord:
     def break_even_calls(self) -> int | None:
         """Calls after which compiling has paid; None if it never does."""
         saved = self.plain_ns - self.compiled_ns
-        return -(-self.compile_ns // saved) if saved > 0 else None
+        return -(-(self.now_ns or self.compile_ns) // saved) if saved > 0 else None
 
 
 class TimeView(View):
@@ -47,7 +50,8 @@ class TimeView(View):
         rows = (
             ("plain NumPy", duration(r.plain_ns)),
             ("compiled", duration(r.compiled_ns)),
-            *((("compiling, once", duration(r.compile_ns)),) if r.compile_ns else ()),
+            *((("compiling for this call, once", duration(r.now_ns)),) if r.now_ns else ()),
+            *((("compiling until now, in all", duration(r.compile_ns)),) if r.compile_ns > r.now_ns else ()),
         )
         table = Table((f"a call (median of {r.repeats})", "time"), rows, right=frozenset({"time"}))
         return [Paragraph((Strong(short_name(r.function)), ": ", *self._verdict())), table]
@@ -56,11 +60,9 @@ class TimeView(View):
         r = self.record
         if r.break_even_calls is None:
             slower = ratio(r.compiled_ns, r.plain_ns)
-            return [
-                Strong(f"compiled takes {slower} as long", "bad"),
-                " here; plain Python is used",
-            ]
-        verdict: list[Inline] = [Strong(f"{ratio(r.plain_ns, r.compiled_ns)} as fast", "good")]
+            verdict: list[Inline] = [Strong(f"compiled takes {slower} as long", "bad"), " here"]
+            return [*verdict, "; such calls run as plain Python from now on"] if r.is_demoted else verdict
+        verdict = [Strong(f"{ratio(r.plain_ns, r.compiled_ns)} as fast", "good")]
         if r.compile_ns:
             verdict.append(f"; compiling has paid after {plural(r.break_even_calls, 'call')}")
         return verdict
@@ -79,14 +81,15 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class CheckRecord:
-    """Plain and compiled compared on one call. ``refused`` says why nothing was run; ``compared``
-    counts values.
+    """Plain and compiled compared on one call. ``refused`` says why nothing was run, ``raised`` what both raised;
+    ``compared`` counts values.
     """
 
     function: str
     differences: tuple[Difference, ...] = ()
     compared: int = 0
     refused: str = ""
+    raised: str = ""
 
     @property
     def same(self) -> bool:
@@ -109,6 +112,10 @@ class CheckView(View):
         if r.refused:
             return [Paragraph((name, ": ", Strong("not checked", "bad"), f", {r.refused}"))]
         if r.same:
+            if r.raised:
+                return [
+                    Paragraph((name, ": ", Strong("same answer", "good"), f" as plain NumPy: both raise {r.raised}"))
+                ]
             compared = f", {plural(r.compared, 'value')} compared bit for bit" if r.compared else ""
             return [Paragraph((name, ": ", Strong("same answer", "good"), f" as plain NumPy{compared}"))]
         count = plural(len(r.differences), "difference")

@@ -25,6 +25,7 @@ __all__ = [
     "SourceTable",
     "Strong",
     "Table",
+    "Term",
 ]
 
 
@@ -43,7 +44,15 @@ class Strong:
     tone: str = ""
 
 
-Inline = str | Mono | Strong
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word of ours; ``meaning`` shows when the pointer rests on it. Say the meaning somewhere in the text as well."""
+
+    text: str
+    meaning: str
+
+
+Inline = str | Mono | Strong | Term
 
 
 @dataclass(frozen=True, slots=True)

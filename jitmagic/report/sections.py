@@ -60,24 +60,23 @@ def headline(story: Story, more: str = "") -> Headline:
 
 
 def _compile_counts(story: Story) -> list[Inline]:
-    pieces = story.pieces
-    externs = sum(p.extern_count for p in pieces)
-    counts = [_work_count(pieces)]
+    externs = sum(c.extern_count for c in story.compiles)
+    counts = [_work_count(story.compiles)]
     if externs:
         counts.append(plural(externs, "NumPy call"))
     counts.append(_break_count(story))
-    counts.append(plural(sum(len(p.guards) for p in pieces), "guard"))
+    counts.append(plural(sum(len(c.guards) for c in story.compiles), "guard"))
     counts.append(f"compiled in {duration(sum(c.elapsed_ns for c in story.compiles))}")
     return counts
 
 
-def _work_count(pieces: Sequence[CompileEvent]) -> Inline:
+def _work_count(compiles: Sequence[CompileEvent]) -> Inline:
     """Kernels; for a backend that makes none, its operations."""
-    backend = pieces[-1].backend
-    kernels = sum(p.kernel_count for p in pieces)
+    backend = compiles[-1].backend
+    kernels = sum(c.kernel_count for c in compiles)
     if kernels or backend == _KERNEL_BACKEND:
         return plural(kernels, "kernel")
-    return f"{plural(sum(p.node_count for p in pieces), 'operation')} on backend {backend}"
+    return f"{plural(sum(c.node_count for c in compiles), 'operation')} on backend {backend}"
 
 
 def _break_count(story: Story) -> Inline:
@@ -133,7 +132,7 @@ def break_section(event: BreakEvent, count: int, setting: Setting) -> Details:
     body += _advice(event.hint)
     body += setting.define("graph break")
     where = setting.sources.place(event.span)
-    title = Strong(f"graph break {event.code}{times}", "bad")
+    title = Strong(f"graph break ({event.code}){times}", "bad")
     return Details((title, f" at {where}: {event.reason}"), body, open=True)
 
 
@@ -170,7 +169,7 @@ def recompile_section(cause: Cause, setting: Setting) -> Details:
         Mono(cause.now),
         f"  (+{duration(cause.cost_ns)})",
     )
-    origin = cause.source if cause.source != cause.guard else ""
+    origin = cause.source if cause.source not in cause.guard else ""
     body: list[Part] = [Paragraph(("from: ", origin))] if origin else []
     return Details(summary, [*body, *_advice(cause.remedy), *setting.define("recompile")], open=True)
 

@@ -26,8 +26,8 @@ from jitmagic.report.words import clean, columns
 
 __all__ = ["render_text"]
 
-_WIDTH = 100
-_MORE_COLUMN = 60  # where "(... for more)" starts, so that it lines up below each other
+_WIDTH, _SCREEN = 76, 80  # a section inside a section is indented by four
+_MORE_COLUMN = 56  # where "(... for more)" starts, so that it lines up below each other
 _BREAK_MARK = "!!"
 
 
@@ -54,7 +54,8 @@ def _wrapped(text: str, hang: str = "  ") -> list[str]:
 
 def _headline(part: Headline) -> list[str]:
     line = f"{_plain(part.name)}: {', '.join(_plain(c) for c in part.counts)}"
-    return [f"{line:<{_MORE_COLUMN}}  ({_plain(part.more)})" if part.more else line]
+    whole = f"{line:<{_MORE_COLUMN}}  ({_plain(part.more)})" if part.more else line
+    return [whole] if columns(whole) <= _SCREEN else _wrapped(" ".join(whole.split()))
 
 
 def _empty_line(part: Rule) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from jitmagic.errors import Span
-from jitmagic.events import BreakEvent, GuardRecord, KernelEvent, RecompileEvent
+from jitmagic.events import BreakEvent, FallbackEvent, GuardRecord, KernelEvent, RecompileEvent
 from jitmagic.report.folded import entry_name, guard_table
 from jitmagic.report.graphview import GraphView
 from jitmagic.report.measures import CheckRecord, CheckView, Difference, TimeRecord, TimeView
@@ -21,9 +21,9 @@ from jitmagic.report.parts import (
     Strong,
     Table,
 )
-from jitmagic.report.sections import break_section, recompile_section, source_table
+from jitmagic.report.sections import break_section, fallback_sections, recompile_section, source_table
 from jitmagic.report.sources import Sources, SourceText
-from jitmagic.report.story import distinct_breaks, fold_recompiles
+from jitmagic.report.story import Story, distinct_breaks, fold_recompiles
 from jitmagic.report.terms import Setting
 from jitmagic.report.view import RecordsView
 from jitmagic.report.words import duration, plural, short_name
@@ -75,7 +75,7 @@ class FunctionsTable(RecordsView[FunctionRow]):
         "hits",
         "recompiles",
         "breaks",
-        "compile time",
+        "compiling",
     )
 
     def parts(self) -> Sequence[Part]:
@@ -115,21 +115,25 @@ class EntryGuards:
 class GuardsView(RecordsView[EntryGuards]):
     """The conditions under which each entry of a function may be used again."""
 
-    def __init__(self, function: str, records: Sequence[EntryGuards]) -> None:
+    def __init__(self, function: str, records: Sequence[EntryGuards], *, absent: str = "") -> None:
         super().__init__(records)
+        self._absent = absent
         self.function = short_name(function)
 
     def parts(self) -> Sequence[Part]:
         if not self.records:
-            return [Paragraph((f"{self.function} has not been compiled yet: call it once",))]
+            return [Paragraph((self._absent or f"{self.function} has not been compiled yet: call it once",))]
         setting = Setting(Sources())
         parts: list[Part] = []
         for record in self.records:
+            if not record.guards:
+                continue
             title = f"{self.function}, {entry_name(record.entry, record.resume)}"
             count = plural(len(record.guards), "guard")
             table = guard_table(record.guards, record.outcomes)
             parts.append(Details((Strong(title), f": {count}"), [table], open=True))
-        return [*parts, *setting.define("guard", "entry")]
+        kinds = setting.define_kinds(g for record in self.records for g in record.guards)
+        return [*parts, *setting.define("guard", "entry"), *kinds]
 
 
 # --- why, breaks ---------------------------------------------------------------------------------
@@ -165,16 +169,26 @@ class WhyView(RecordsView[RecompileEvent]):
 
 
 class BreaksView(RecordsView[BreakEvent]):
-    """Graph breaks with line, reason and what avoids them."""
+    """Graph breaks with line, reason and what avoids them; ``fallbacks`` are calls that ran as plain Python."""
 
-    def __init__(self, records: Sequence[BreakEvent], *, sources: SourceMap | None = None) -> None:
+    def __init__(
+        self,
+        records: Sequence[BreakEvent],
+        *,
+        function: str = "",
+        fallbacks: Sequence[FallbackEvent] = (),
+        sources: SourceMap | None = None,
+    ) -> None:
         super().__init__(records)
+        self._about = f"{short_name(function)}: " if function else ""
+        self._fallbacks = tuple(fallbacks)
         self._sources = Sources(sources)
 
     def parts(self) -> Sequence[Part]:
-        if not self.records:
-            return [Paragraph(("no graph breaks",))]
         setting = Setting(self._sources)
+        plain = fallback_sections(Story(self._about, 0, fallbacks=list(self._fallbacks)), setting)
+        if not self.records:
+            return [Paragraph((f"{self._about}no graph breaks",)), *plain]
         parts: list[Part] = []
         last = ""
         for event, count in distinct_breaks(self.records):
@@ -183,7 +197,7 @@ class BreaksView(RecordsView[BreakEvent]):
                 parts.append(Paragraph((Strong(name),)))
             parts.append(break_section(event, count, setting))
             last = name
-        return parts
+        return [*parts, *plain]
 
 
 # --- source --------------------------------------------------------------------------------------
@@ -203,9 +217,11 @@ class SourceView(RecordsView[KernelEvent]):
         definition: Span | None = None,
         lines: Sequence[tuple[int, str]] = (),
         sources: SourceMap | None = None,
+        absent: str = "",
     ) -> None:
         super().__init__(records)
         self.function = short_name(function)
+        self._absent = absent
         self._block = Sources(sources).block(definition) if definition else ()
         self._marks = dict(lines)
 
@@ -215,10 +231,10 @@ class SourceView(RecordsView[KernelEvent]):
             parts.append(source_table(self._block, self._marks))
         kernels = {k.kernel: k for k in self.records if k.source}
         if not kernels:
-            return [*parts, Paragraph(("no kernel has been generated",))]
+            return [*parts, Paragraph((self._absent or "no kernel has been generated: NumPy does all the work",))]
         for kernel in kernels.values():
             lines = [str(n) for n, mark in sorted(self._marks.items()) if mark == kernel.kernel]
             title: list[Inline] = [Mono(kernel.kernel)]
             title += [f", from line{'s' * (len(lines) > 1)} {', '.join(lines)}"] if lines else []
             parts.append(Details(tuple(title), [Code(kernel.source)], open=True))
-        return parts
+        return [*parts, *Setting(Sources()).define_statuses(k.source for k in kernels.values())]

@@ -31,11 +31,12 @@ class Difference:
 
 @dataclass(slots=True)
 class Comparison:
-    """``refused`` says why nothing was run; ``compared`` counts the values that were compared."""
+    """``refused`` says why nothing was run, ``raised`` what both raised; ``compared`` counts values."""
 
     differences: list[Difference] = field(default_factory=list)
     compared: int = 0
     refused: str = ""
+    raised: str = ""
 
     @property
     def same(self) -> bool:
@@ -118,6 +119,8 @@ def _run(function: Callable[..., Any], arguments: Any) -> _Outcome:
 
 def _compare_outcomes(plain: _Outcome, compiled: _Outcome, into: Comparison) -> None:
     _note(into, "exception", _error_text(plain.error), _error_text(compiled.error))
+    if plain.error is not None and into.same:
+        into.raised = _short(_error_text(plain.error))
     _note(into, "printed text", plain.printed, compiled.printed)
     _compare_values("result", plain.result, compiled.result, into)
     for index, (a, b) in enumerate(zip(plain.arguments[0], compiled.arguments[0], strict=True)):
@@ -145,7 +148,6 @@ def _sharing(outcome: _Outcome) -> str:
 
 
 def _note(into: Comparison, what: str, plain: str, compiled: str) -> None:
-    into.compared += 1
     if plain != compiled:
         into.differences.append(Difference(what, _short(plain), _short(compiled)))
 
@@ -169,6 +171,7 @@ def _compare_values(what: str, plain: Any, compiled: Any, into: Comparison) -> N
         for key in [k for k in plain if k in compiled]:
             _compare_values(f"{what}[{key!r}]", plain[key], compiled[key], into)
     elif isinstance(plain, int | float | complex | str | bytes | None):
+        into.compared += plain is not None
         _note(into, what, repr(plain), repr(compiled))
 
 
@@ -178,7 +181,7 @@ def _compare_arrays(what: str, plain: Any, compiled: Any, into: Comparison) -> N
     if isinstance(plain, np.ndarray):
         _note(into, f"flags of {what}", str(plain.flags.writeable), str(compiled.flags.writeable))
     if plain.dtype == compiled.dtype and plain.shape == compiled.shape:
-        into.compared += 1
+        into.compared += plain.size
         where = _first_difference(np.asarray(plain), np.asarray(compiled))
         if where is not None:
             a, b = plain[where], compiled[where]

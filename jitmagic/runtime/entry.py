@@ -20,6 +20,7 @@ from jitmagic.tracer.guards.explain import Failure, first_failure
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.holding import Held, hold
 from jitmagic.tracer.guards.source import LocalSource
+from jitmagic.tracer.part_names import readable
 
 if TYPE_CHECKING:
     from jitmagic.runtime.native.steps import Plan
@@ -98,7 +99,14 @@ def hold_all(capture: Capture, on_death: Callable[[Any], None]) -> list[Held]:
 
 def guard_record(guard: Guard) -> GuardRecord:
     """The guard as text."""
-    return GuardRecord(guard.text, guard.kind, guard.source.text, guard.then, guard.span, guard.source.category)
+    return GuardRecord(
+        expression=readable(guard.text),
+        kind=guard.kind,
+        source=readable(guard.source.text),
+        expected=readable(guard.then),
+        span=guard.span,
+        category=guard.source.category,
+    )
 
 
 def make_program(

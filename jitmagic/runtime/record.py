@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 from typing import Any
@@ -60,6 +60,13 @@ class FunctionRecord:
     listener: Callable[[Event], None] = events.emit
     local: _PerThread = field(default_factory=_PerThread, repr=False)
     _last_call: object | None = None
+    _kernels_made: int = 0
+
+    def new_kernels(self, names: Sequence[str]) -> dict[str, str]:
+        """Each entry counts its kernels from ``k0``; here is what they are called within the function."""
+        first = self._kernels_made
+        self._kernels_made += len(names)
+        return {name: f"k{first + number}" for number, name in enumerate(names)}
 
     def count_compile(self, elapsed_ns: int) -> None:
         """Something was compiled in the call that this thread is in."""
@@ -87,7 +94,7 @@ class FunctionRecord:
 
     def forget(self) -> None:
         """Start counting again."""
-        self.compiles = self.compile_ns = 0
+        self.compiles = self.compile_ns = self._kernels_made = 0
         self.checks.clear()
         for kept in _lists(self).values():
             kept.clear()

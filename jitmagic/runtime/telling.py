@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+from collections.abc import Mapping
 
 from jitmagic.errors import Span
 from jitmagic.events import BreakEvent, CompileEvent, KernelEvent, RecompileEvent
@@ -11,6 +12,7 @@ from jitmagic.runtime.entry import Entry
 from jitmagic.runtime.frame import CompiledFrame
 from jitmagic.tracer.capture import Break
 from jitmagic.tracer.guards.explain import Failure
+from jitmagic.tracer.part_names import readable
 
 __all__ = ["tell_compile", "tell_recompile"]
 
@@ -34,6 +36,7 @@ _NO_REMEDY = "keep it as it is between calls, or pass it as an argument"
 def tell_compile(frame: CompiledFrame, entry: Entry, elapsed_ns: int) -> None:
     """One CompileEvent, then the kernels and the graph break of this piece."""
     record, capture, lowered = frame.record, entry.capture, entry.lowered
+    kernels = record.new_kernels([kernel.name for kernel in lowered.kernels])
     record.emit(
         CompileEvent(
             record.name,
@@ -49,14 +52,20 @@ def tell_compile(frame: CompiledFrame, entry: Entry, elapsed_ns: int) -> None:
             guards=entry.records,
             effects=tuple(capture.effects),
             graph_text=print_graph(capture.graph),
-            lines=_lines(entry),
+            lines=_lines(entry, kernels),
             backend=frame.options.backend,
         )
     )
     for kernel in lowered.kernels:
         record.emit(
             KernelEvent(
-                record.name, record.owner, record.span, kernel.name, kernel.elapsed_ns, kernel.cached, kernel.source
+                record.name,
+                record.owner,
+                record.span,
+                kernels[kernel.name],
+                kernel.elapsed_ns,
+                kernel.cached,
+                kernel.source,
             )
         )
     for found in capture.breaks:
@@ -79,12 +88,12 @@ def tell_recompile(frame: CompiledFrame, failure: Failure, cost_ns: int, caller:
             record.owner,
             guard.span or record.span,
             call=calls_so_far(frame),
-            guard=guard.text,
-            source=guard.source.text,
-            then=guard.then,
+            guard=readable(guard.text),
+            source=readable(guard.source.text),
+            then=readable(guard.then),
             now=failure.now,
             cost_ns=cost_ns,
-            remedy=guard.remedy or _REMEDIES.get(guard.kind, _NO_REMEDY),
+            remedy=readable(guard.remedy) or _REMEDIES.get(guard.kind, _NO_REMEDY),
             caller=caller,
         )
     )
@@ -95,9 +104,9 @@ def calls_so_far(frame: CompiledFrame) -> int:
     return frame.calls
 
 
-def _lines(entry: Entry) -> tuple[tuple[int, str], ...]:
-    """Source line -> what became of it."""
-    marks: dict[int, str] = dict(entry.lowered.lines)
+def _lines(entry: Entry, kernels: Mapping[str, str]) -> tuple[tuple[int, str], ...]:
+    """Source line -> what became of it. ``kernels`` are the names of the entry's kernels within the function."""
+    marks = {line: kernels.get(mark, mark) for line, mark in entry.lowered.lines}
     for found in entry.capture.breaks:
         marks[found.span.line] = "python"
     return tuple(sorted(marks.items()))

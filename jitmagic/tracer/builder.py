@@ -180,7 +180,9 @@ class Builder(Inputs):
         defaults = function.__defaults__ or ()
         kwdefaults = function.__kwdefaults__ or {}
         if tracker.source is not None:
-            self.output.guards.add(guard.defaults_guard(source, len(defaults), tuple(kwdefaults)))
+            self.output.guards.add(
+                guard.defaults_guard(source, function.__qualname__, len(defaults), tuple(kwdefaults))
+            )
         positional = AttributeSource(source, "__defaults__")
         named = AttributeSource(source, "__kwdefaults__")
         return (
@@ -376,9 +378,9 @@ def _not_hidden(source: GlobalSource, name: str, namespace: str) -> Guard:
         "BUILTIN_MATCH",
         source,
         f"{name!r} not in {namespace}",
-        f"the builtin {name}",
+        "absent",
         f"{namespace}[{name!r}]",
-        about=name,
+        about=f"a global named {name}",
         remedy=f"do not define a global called {name}",
         form=("not in", name, namespace),
     )

@@ -19,6 +19,7 @@ from jitmagic.tracer.capture import FrameState, Options
 from jitmagic.tracer.guards import ConstantSource, GlobalSource, Guard, GuardSet, Source
 from jitmagic.tracer.guards.kinds import alias_guard, writeable_guard
 from jitmagic.tracer.language import Language
+from jitmagic.tracer.part_names import readable
 from jitmagic.tracer.split import PIECE
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ class OutputGraph:
         return self.scalar_inputs.get(source)
 
     def add_input(self, source: Source, meta: Meta, example: Any) -> Node:
-        node = self.graph.input(source.text, meta)
+        node = self.graph.input(readable(source.text), meta)
         self.input_sources.append(source)
         self.examples.append(example)
         self.input_nodes[node] = source

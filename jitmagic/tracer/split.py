@@ -21,6 +21,7 @@ from typing import Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.outline import BLOCK
+from jitmagic.tracer.part_names import part_name
 
 __all__ = ["PIECE", "split"]
 
@@ -118,7 +119,7 @@ class _Splitter:
         return self.assign(node, node)
 
     def assign(self, value: ast.expr, place: ast.expr, *, breaks: bool = False) -> ast.expr:
-        name = f"_jm{self.place}_{len(self.pieces)}"
+        name = part_name(self.place, len(self.pieces))
         made = ast.Assign([ast.Name(name, ast.Store())], value)
         ast.copy_location(made, place)
         ast.fix_missing_locations(made)

@@ -23,7 +23,7 @@ def test_a_cell_compiles_and_says_so(loaded: Notebook) -> None:
     (card,) = ran.shown
     assert card.startswith("f: ")
     assert loaded.ns["f"].jit.compiles == 1
-    assert "Cell In[2], line 2" in loaded.run("%jit").out
+    assert "In[2], line 2" in loaded.run("%jit").out
 
 
 def test_a_recompile_is_told_below_the_cell_that_caused_it(loaded: Notebook) -> None:

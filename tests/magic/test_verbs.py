@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from jitmagic.magic.verbs import VERBS
+from jitmagic.report.guardwords import GUARD_KINDS
+from jitmagic.report.terms import STATUSES, TERMS
 from tests.magic.conftest import Notebook
 
 
@@ -17,7 +19,7 @@ def two(notebook: Notebook) -> Notebook:
 
 def test_without_a_word_it_lists_all_compiled_functions(two: Notebook) -> None:
     text = two.run("%jit").out
-    assert "Cell In[2], line 2" in text
+    assert "In[2], line 2" in text
     assert "C.m" in text
 
 
@@ -25,7 +27,7 @@ def test_without_any_compiled_function_it_says_what_to_do(notebook: Notebook) ->
     assert "put %%compile on top of a cell" in notebook.run("%jit").out
 
 
-@pytest.mark.parametrize("verb", [v for v in VERBS if v not in ("check", "time", "clear")])
+@pytest.mark.parametrize("verb", [v for v in VERBS if v not in ("check", "time", "clear", "help")])
 def test_a_verb_gives_its_view(verb: str, two: Notebook) -> None:
     assert two.run(f"%jit {verb} f").out == f"Out[3]: {verb} f\n"
 
@@ -66,7 +68,10 @@ def test_clear_drops_one_or_all(two: Notebook) -> None:
     ("line", "says"),
     [
         ("p", "p is not compiled"),
-        ("why g", "g is neither a compiled function nor a verb"),
+        ("g", "g is neither a compiled function nor a verb"),
+        ("why g", "no compiled function is called g ("),
+        ("why why", "no compiled function is called why ("),
+        ("time f(undefined)", "the arguments of f(undefined) fail with NameError: name 'undefined' is not defined"),
         ("gards f", "did you mean guards?"),
         ("C.n", "did you mean C.m?"),
     ],
@@ -75,13 +80,21 @@ def test_what_is_not_understood_is_said(line: str, says: str, two: Notebook) -> 
     ran = two.run(f"%jit {line}")
     assert type(ran.error).__name__ == "UsageError"
     assert says in ran.err
-    assert "compiled: C.m, f" in ran.err
+    assert ("compiled: C.m, f" in ran.err) != line.startswith("time")
+    assert "Traceback" not in ran.err + ran.out
 
 
 def test_a_function_that_the_notebook_has_renamed_is_found_by_its_own_name(two: Notebook) -> None:
     two.run("h = f; del f")
     assert str(two.run("%jit f").value) == "report f"
     assert str(two.run("%jit h").value) == "report f"
+
+
+def test_the_help_page_explains_every_word_and_every_kind_of_guard(two: Notebook) -> None:
+    text = str(two.run("%jit help").value)
+    assert all(f"\n{verb} " in text for verb in VERBS)
+    assert all(f"\n  {word}: " in text for word in (*TERMS, *GUARD_KINDS, *STATUSES))
+    assert max(map(len, text.splitlines())) <= 100
 
 
 def test_help(two: Notebook) -> None:

@@ -57,9 +57,9 @@ GRAPH = """\
 return %sum"""
 
 GUARDS = (
-    GuardRecord("x.dtype == float64", "dtype", "argument x", "float64", Span(CELL, 2, 11)),
-    GuardRecord("x.ndim == 1", "ndim", "argument x", "1", Span(CELL, 2, 11)),
-    GuardRecord("type(a) is float", "type", "default of a", "float", Span(CELL, 2, 17)),
+    GuardRecord("x.dtype", "ARRAY_MATCH", "x", "float64", Span(CELL, 2, 11)),
+    GuardRecord("x.shape", "ARRAY_MATCH", "x", "(1000,)"),
+    GuardRecord("type(a)", "TYPE_MATCH", "smooth.__defaults__[0]", "float"),
 )
 
 KERNEL_SOURCE = """\

@@ -6,9 +6,9 @@ import base64
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
-TAGS = frozenset({"div", "p", "b", "u", "small", "span", "code", "pre", "details", "summary", "img", "hr"})
+TAGS = frozenset({"div", "p", "b", "u", "small", "span", "code", "pre", "details", "summary", "img", "hr", "abbr"})
 TABLE_TAGS = frozenset({"table", "tr", "th", "td"})
-ATTRIBUTES = frozenset({"style", "class", "open", "alt", "src"})
+ATTRIBUTES = frozenset({"style", "class", "open", "alt", "src", "title"})
 VOID = frozenset({"img", "hr"})
 PICTURE = "data:image/svg+xml;base64,"
 

@@ -95,7 +95,7 @@ def test_each_view_is_clean_html(name: str) -> None:
         (GuardsView("f", []), "f has not been compiled yet: call it once"),
         (WhyView("f", []), "f was never compiled again"),
         (BreaksView([]), "no graph breaks"),
-        (SourceView("f", []), "f\nno kernel has been generated"),
+        (SourceView("f", []), "f\nno kernel has been generated: NumPy does all the work"),
         (CheckView(CheckRecord("f", refused="it reads a file")), "f: not checked, it reads a file"),
         (
             CheckView(CheckRecord("f", compared=3)),
@@ -164,7 +164,11 @@ def test_compiling_pays_after_the_calls_that_make_up_for_it() -> None:
 
 def test_slower_compiled_code_is_said_to_be_slower() -> None:
     text = TimeView(TimeRecord("f", 8_000, 42_000)).text
-    assert text.startswith("f: compiled takes 5.25 times as long here; plain Python is used")
+    assert text.startswith("f: compiled takes 5.25 times as long here\n")
+    demoted = TimeView(TimeRecord("f", 8_000, 42_000, is_demoted=True)).text
+    assert "takes 5.25 times as long here; such calls run as plain Python from now on a call" in " ".join(
+        demoted.split()
+    )
 
 
 def test_a_check_is_true_only_if_it_was_made_and_found_nothing() -> None:

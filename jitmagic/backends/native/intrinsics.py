@@ -21,12 +21,12 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from jitmagic.backends.native.abi import has_half
+from jitmagic.backends.native.abi import Status, has_half
 from jitmagic.backends.native.flags import ALL_C_FLAGS, C_FLAGS
 
 __all__ = ["NAMESPACE"]
 
-NAMESPACE: dict[str, Any] = {"math": math, "np": np}
+NAMESPACE: dict[str, Any] = {"math": math, "np": np, **{status.name: int(status) for status in Status}}
 
 _I64 = ir.IntType(64)
 _I32 = ir.IntType(32)

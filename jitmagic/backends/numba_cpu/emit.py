@@ -108,7 +108,7 @@ class Emitter:
             self.text.open(f"if {empty}:")
             for condition in wrong:
                 self.text.open(f"if {condition}:")
-                self.text.add(f"return {int(Status.SHAPE_ERROR)}")
+                self.text.add(f"return {Status.SHAPE_ERROR.name}")
                 self.text.close()
             self.text.close()
 
@@ -159,11 +159,11 @@ class Emitter:
     def finish(self) -> None:
         if self.has_ranges:
             self.text.open("if bad != 0:")
-            self.text.add(f"return {int(Status.VALUE_ERROR)}")
+            self.text.add(f"return {Status.VALUE_ERROR.name}")
             self.text.close()
         if self.collects_flags:
             self.text.add("raise_float_flags(seen)")
-        self.text.add("return 0")
+        self.text.add("return OK")
 
     # ------------------------------------------------------------ loops
 

@@ -251,8 +251,8 @@ def combine_source(kind: str, dtype: np.dtype[Any]) -> str:
     """A kernel that joins the parts of a run, in place; sums of floats are divided by ``divisor`` unless that is 0."""
     head = ["def kernel(args, lo, hi):", "    a, width, divisor = arg(args, 0), arg(args, 1), arg(args, 3)"]
     if dtype.kind != "f" or kind in ("max", "min"):
-        body = [*merge_parts(kind, dtype), "if bad != 0:", f"    return {int(Status.VALUE_ERROR)}"]
-        return "\n".join([*head, *(f"    {line}" for line in body), "    return 0", ""])
+        body = [*merge_parts(kind, dtype), "if bad != 0:", f"    return {Status.VALUE_ERROR.name}"]
+        return "\n".join([*head, *(f"    {line}" for line in body), "    return OK", ""])
     pair = typed(f"load_{dtype}(a, 2 * j * {dtype.itemsize}) + load_{dtype}(a, (2 * j + 1) * {dtype.itemsize})", dtype)
     quotient = typed(f"load_{dtype}(a, 0) / np.float64(divisor)", dtype)
     lines = [
@@ -265,4 +265,4 @@ def combine_source(kind: str, dtype: np.dtype[Any]) -> str:
         "    if divisor != 0:",
         f"        store_{dtype}(a, 0, {quotient})",
     ]
-    return "\n".join([*lines, "    return 0", ""])
+    return "\n".join([*lines, "    return OK", ""])

@@ -198,7 +198,7 @@ class Tiles:
             text.add("seen |= float_flags()")
         function, context, auxdata = (f"load_int64({call.loop}, {8 * k})" for k in range(3))
         text.open(f"if call_inner_loop({function}, {context}, data, dims, strides, {auxdata}) != 0:")
-        text.add(f"return {int(Status.INNER_LOOP)}")
+        text.add(f"return {Status.INNER_LOOP.name}")
         text.close()
         if reports and call.quiet:
             text.add("clear_float_flags()")

@@ -80,7 +80,7 @@ class _Emitter(Writer):
         self.lines = []
         self.leave_if_bad()
         self._store_results()
-        text = f"def region(args, lo, hi):\n{head}\n{middle}\n" + "\n".join(self.lines) + "\n    return 0\n"
+        text = f"def region(args, lo, hi):\n{head}\n{middle}\n" + "\n".join(self.lines) + "\n    return OK\n"
         return Kernel(text, tuple(self.constants), tuple(self.inner_loops))
 
     def _load_parameters(self) -> None:
@@ -362,7 +362,7 @@ _STATEMENTS: Mapping[type, Callable[..., None]] = {
     ir.If: _if,
     ir.For: _for,
     ir.While: _while,
-    ir.Leave: lambda e, node: e.line(f"return {int(Status.EXIT)}"),
+    ir.Leave: lambda e, node: e.line(f"return {Status.EXIT.name}"),
     ir.Break: lambda e, node: e.line("break"),
     ir.Continue: lambda e, node: e.line("continue"),
 }

@@ -4,7 +4,7 @@
         a0 = arg(args, 0)
         for i in range(0, n, 1):
             store_float64(a0, i * 8, load_float64(a0, i * 8) + 1.0)
-        return 0
+        return OK
 
 Registers hold int64, float64, float32 and truth values; the type of a variable is that of its first assignment.
 Different arrays of a region never share memory that is written, which every load and store tells LLVM.
@@ -19,6 +19,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from jitmagic.backends.native.abi import Status
 from jitmagic.backends.regions.words import CALLS, I1, I64, UNLIKELY, Words
 from jitmagic.errors import InternalError
 
@@ -179,8 +180,8 @@ def _while(t: _Translation, node: ast.While) -> None:
 
 
 def _return(t: _Translation, node: ast.Return) -> None:
-    assert node.value is not None
-    t.builder.ret(t.value(node.value))
+    assert isinstance(node.value, ast.Name)
+    t.builder.ret(I64(int(Status[node.value.id])))
 
 
 def _call_statement(t: _Translation, node: ast.Expr) -> None:

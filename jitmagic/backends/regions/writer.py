@@ -58,7 +58,7 @@ class Writer:
 
     def leave(self, condition: str, status: Status) -> None:
         self.line(f"if {condition}:")
-        self.line(f"    return {int(status)}")
+        self.line(f"    return {status.name}")
 
     def leave_later(self, word: str) -> None:
         """Leave the kernel at its end if ``word`` is negative: what runs until then is thrown away.

@@ -10,7 +10,7 @@ from jitmagic.graph.meta import layout_key
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.source import Source
 
-__all__ = ["array_guard", "dtype_guard", "layout", "writeable_guard"]
+__all__ = ["array_guard", "dtype_guard", "layout", "layout_text", "writeable_guard"]
 
 CONTIGUOUS_C, CONTIGUOUS_F, ALIGNED, WRITEABLE = 0x1, 0x2, 0x100, 0x400  # bits of ndarray.flags.num
 
@@ -18,6 +18,17 @@ CONTIGUOUS_C, CONTIGUOUS_F, ALIGNED, WRITEABLE = 0x1, 0x2, 0x100, 0x400  # bits 
 def layout(array: np.ndarray[Any, Any]) -> tuple[int, ...]:
     """What a guard on memory order compares where an array is not contiguous."""
     return layout_key(array.shape, array.strides)
+
+
+def layout_text(array: np.ndarray[Any, Any]) -> str:
+    """The same for people: the axes from the longest stride to the shortest, ``1, -0`` if axis 0 runs backwards.
+
+    An axis that is repeated (stride 0) is marked with ``*``; axes of size 1 do not count.
+    """
+    key = layout(array)
+    order, signs = (key[: key.index(-2)], key[key.index(-2) + 1 :]) if key else ((), ())
+    marks = dict(zip(sorted(order), ({1: "", 0: "*", -1: "-"}[sign] for sign in signs), strict=True))
+    return ", ".join(f"{marks[axis]}{axis}" for axis in order) or "none"
 
 
 def array_guard(source: Source, value: np.ndarray[Any, Any], sizes: tuple[int | None, ...]) -> list[Guard]:
@@ -99,10 +110,10 @@ def _order_guards(source: Source, value: np.ndarray[Any, Any], remedy: str) -> l
                 "ARRAY_MATCH",
                 source,
                 "layout({v}) == {k}",
-                f"{key}",
-                "layout({v})",
+                layout_text(value),
+                "layout_text({v})",
                 key,
-                about=about,
+                about=f"axis order of {source.text}",
                 remedy=remedy,
                 form=("strides", value.strides),
             )

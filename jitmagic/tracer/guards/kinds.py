@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.errors import Span
-from jitmagic.tracer.guards.arrays import array_guard, dtype_guard, layout, writeable_guard
+from jitmagic.tracer.guards.arrays import array_guard, dtype_guard, layout, layout_text, writeable_guard
 from jitmagic.tracer.guards.errstate import errstate
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.naming import items_now, length_now, name_now
@@ -38,6 +38,7 @@ NAMES: dict[str, Any] = {
     "ndarray": np.ndarray,
     "copysign": math.copysign,
     "layout": layout,
+    "layout_text": layout_text,
     "errstate": errstate,
     "name_now": name_now,
     "items_now": items_now,
@@ -230,6 +231,14 @@ def _class_entry(cls: type, name: str) -> Any:
 NAMES["class_entry"] = _class_entry
 
 
+def _entry_text(entry: Any) -> str:
+    """What a class holds under a name, without addresses."""
+    if entry is None:
+        return "absent"
+    name = getattr(entry, "__qualname__", None)
+    return name if isinstance(name, str) else short_text(entry)
+
+
 def class_attribute_guard(source: Source, cls: type, name: str, entry: Any) -> Guard:
     """The class's MRO still gives this entry (or none) for ``name``; edits of any base count (G08)."""
     found = _class_entry(cls, name)
@@ -237,7 +246,7 @@ def class_attribute_guard(source: Source, cls: type, name: str, entry: Any) -> G
         "CLASS_ATTRIBUTE",
         source,
         f"class_entry(type({{v}}), {name!r}) is {{k}}",
-        short_text(found),
+        _entry_text(found),
         f"class_entry(type({{v}}), {name!r})",
         found,
         about=f"{cls.__name__}.{name}",
@@ -296,7 +305,7 @@ def own_class_attribute_guard(source: Source, cls: type, name: str) -> Guard:
         "CLASS_ATTRIBUTE",
         source,
         f"class_entry({{v}}, {name!r}) is {{k}}",
-        short_text(found),
+        _entry_text(found),
         f"class_entry({{v}}, {name!r})",
         found,
         about=f"{source.text}.{name}",
@@ -329,15 +338,15 @@ def function_guards(source: Source, function: Any) -> list[Guard]:
     ]
 
 
-def defaults_guard(source: Source, count: int, names: tuple[str, ...]) -> Guard:
+def defaults_guard(source: Source, label: str, count: int, names: tuple[str, ...]) -> Guard:
     """A function still has as many defaults, under the same names."""
     return Guard(
         "FUNCTION_MATCH",
         source,
         f"len({{v}}.__defaults__ or ()) == {count} and tuple({{v}}.__kwdefaults__ or ()) == {names!r}",
-        f"{count} defaults",
+        f"{count} defaults" if count != 1 else "1 default",
         "{v}.__defaults__",
-        about=f"defaults of {source.text}",
+        about=f"defaults of {label}",
         remedy="define the function once",
         form=() if names else ("defaults", count),
     )
@@ -412,7 +421,7 @@ def super_attribute_guard(source: Source, owner: type, name: str, entry: Any) ->
         "CLASS_ATTRIBUTE",
         source,
         f"super_entry(type({{v}}), {{k}}[0], {name!r}) is {{k}}[1]",
-        short_text(found),
+        _entry_text(found),
         f"super_entry(type({{v}}), {{k}}[0], {name!r})",
         (owner, found),
         about=f"super().{name}",

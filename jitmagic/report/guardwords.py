@@ -1,0 +1,57 @@
+"""Takes the record of a guard, gives it in plain words: what it says, and what guards of its kind are for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from jitmagic.events import GuardRecord
+from jitmagic.report.words import shorten
+
+__all__ = ["GUARD_KINDS", "SESSION_KINDS", "kinds_in", "statement"]
+
+_VALUE_LIMIT = 60  # characters
+
+GUARD_KINDS = {
+    "ALIAS": "two names still stand for one and the same object",
+    "ARRAY_MATCH": "an array still has this dtype, these sizes and this order in memory",
+    "BUILTIN_MATCH": "a function of Python or NumPy was not replaced or hidden by another of that name",
+    "CLASS_ATTRIBUTE": "a class still has this method or attribute",
+    "CLOSURE_MATCH": "a variable of the enclosing function is still unset",
+    "CONSTANT_MATCH": "a plain value, which became a constant of the compiled code, is still the same",
+    "DICT_KEYS": "a dict still has these keys",
+    "EQUALS_MATCH": "a set still has these members, or a collection this order",
+    "ERRSTATE": "NumPy still treats floating-point errors in the same way (np.errstate)",
+    "FUNCTION_MATCH": "a function that was compiled along still has the same code",
+    "ID_MATCH": "a name still stands for the very same object",
+    "LIST_LENGTH": "a list or tuple still has this length",
+    "MODULES_UNCHANGED": "nothing was changed in the modules that were read",
+    "NOT_PRESENT_IN_GENERIC_DICT": "an object still has no attribute, or a dict no entry, of this name",
+    "NO_ALIASING": "arguments that were different arrays are still different arrays",
+    "PYMODULE_MATCH": "a name still stands for this imported module",
+    "SIZE_RELATION": "sizes are still related like this",
+    "TYPE_MATCH": "a value is still of exactly this class",
+}
+SESSION_KINDS = frozenset({"ERRSTATE"})  # no condition on the value they were noted with
+
+_WHOLE = frozenset({"ALIAS", "NO_ALIASING"})  # the expected value says it all
+_TRUE = frozenset({"SIZE_RELATION"})  # the expression says it all
+_UNCHANGED = frozenset({"BUILTIN_MATCH", "ERRSTATE", "ID_MATCH", "PYMODULE_MATCH"})
+
+
+def statement(guard: GuardRecord) -> str:
+    """One guard as a sentence without a full stop: ``z.dtype is float64``, ``np.sin unchanged``."""
+    if guard.kind in _WHOLE:
+        return guard.expected
+    if guard.kind in _TRUE or guard.expected in ("", guard.expression):
+        return guard.expression if guard.kind not in _UNCHANGED else f"{guard.expression} unchanged"
+    if guard.kind in _UNCHANGED and guard.expected != "absent":
+        return f"{guard.expression} unchanged"
+    if guard.kind == "FUNCTION_MATCH":
+        named = guard.expected.removesuffix(" as compiled")
+        return f"{guard.expression if named == guard.expected else named} unchanged"
+    return f"{guard.expression} is {shorten(guard.expected, _VALUE_LIMIT)}"
+
+
+def kinds_in(guards: Iterable[GuardRecord]) -> list[str]:
+    """The kinds that occur, each once, in the order of the alphabet."""
+    return sorted({guard.kind for guard in guards})
