@@ -9,6 +9,8 @@ import numpy as np
 from jitmagic.graph.meta import ArrayMeta
 from jitmagic.graph.shapes import Dim, SymInt, hint_of
 from jitmagic.ops.describe import array_meta, describe
+from jitmagic.ops.gradients import fit
+from jitmagic.ops.gradients.picking import of_diagflat, of_tri, of_vander, spaced_rules
 from jitmagic.ops.lowering import Fill
 from jitmagic.ops.orders import inner_first
 from jitmagic.ops.probing import probe
@@ -144,6 +146,7 @@ def shaped(name: str, value: float | None) -> None:
         meta=_filled,
         signature="shape, dtype=None, order='C', *, device=None, like=None",
         lower=Fill(value),
+        vjp=(),
         samples=(Sample(lambda rng: ((4, 3),)), Sample(lambda rng: (5,), {"dtype": "f4"})),
     )
     op(
@@ -152,6 +155,7 @@ def shaped(name: str, value: float | None) -> None:
         meta=_alike,
         signature="a, dtype=None, order='K', subok=True, shape=None, *, device=None",
         lower=Fill(value),
+        vjp=(),
         samples=(called(), called(dtype="i2"), called(shape=(2, 5))),
     )
 
@@ -162,6 +166,7 @@ op(
     "full",
     np.full,
     meta=_full,
+    vjp=(None, lambda g, ans, shape, fill_value, *args, **kwargs: fit(g, fill_value)),
     signature="shape, fill_value, dtype=None, order='C', *, device=None, like=None",
     samples=(Sample(lambda rng: ((4, 3), 2.5)), Sample(lambda rng: (5, 7), {"dtype": "f4"})),
 )
@@ -169,6 +174,10 @@ op(
     "full_like",
     np.full_like,
     meta=_alike,
+    vjp=(
+        lambda g, ans, a, *args, **kwargs: np.zeros_like(a),
+        lambda g, ans, a, fill_value, *args, **kwargs: fit(g, fill_value),
+    ),
     signature="a, fill_value, dtype=None, order='K', subok=True, shape=None, *, device=None",
     samples=(called(2), called(1.5, dtype="f4")),
 )
@@ -176,6 +185,7 @@ op(
     "arange",
     np.arange,
     meta=_arange,
+    no_vjp="its length depends on its bounds",
     signature="start_or_stop, stop=None, step=1, *, dtype=None, device=None, like=None",
     samples=(
         Sample(lambda rng: (7,)),
@@ -218,21 +228,22 @@ def _spaced(call: Arguments) -> Inferred:
     return Inferred(line)
 
 
-op("tril", np.tril, meta=probe, samples=(called(), called(k=1), called(-1, shape=(4, 4))))
-op("triu", np.triu, meta=probe, samples=(called(), called(k=1), called(-1, shape=(4, 4))))
-op("vander", np.vander, meta=probe, samples=(called(shape=(4,)), called(N=3, shape=(4,))))
-op("diagflat", np.diagflat, meta=probe, samples=(called(shape=(3,)), called(k=1, shape=(3,))))
+op("tril", np.tril, meta=probe, vjp=(of_tri(np.tril),), samples=(called(), called(k=1), called(-1, shape=(4, 4))))
+op("triu", np.triu, meta=probe, vjp=(of_tri(np.triu),), samples=(called(), called(k=1), called(-1, shape=(4, 4))))
+op("vander", np.vander, meta=probe, vjp=(of_vander,), samples=(called(shape=(4,)), called(N=3, shape=(4,))))
+op("diagflat", np.diagflat, meta=probe, vjp=(of_diagflat,), samples=(called(shape=(3,)), called(k=1, shape=(3,))))
 for _name, _samples in (
     ("eye", (Sample(lambda rng: (4,)), Sample(lambda rng: (4, 3), {"k": 1, "dtype": "f4"}))),
     ("tri", (Sample(lambda rng: (4,)), Sample(lambda rng: (4, 3), {"k": 1}))),
     ("identity", (Sample(lambda rng: (4,)),)),
 ):
-    op(_name, getattr(np, _name), meta=_two_sizes, samples=_samples)
-for _name in ("linspace", "logspace", "geomspace"):
+    op(_name, getattr(np, _name), meta=_two_sizes, vjp=(), samples=_samples)
+for _name, _kind in (("linspace", "linear"), ("logspace", "logarithmic"), ("geomspace", "geometric")):
     op(
         _name,
         getattr(np, _name),
         meta=_spaced,
+        vjp=spaced_rules(_kind),
         samples=(
             Sample(lambda rng: (1.0, 2.0)),
             Sample(lambda rng: (1, 5), {"num": 7}),

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from jitmagic.errors import Unsupported
+from jitmagic.ops.differentiable import differentiable
 from jitmagic.ops.lowering import InnerLoop
 from jitmagic.ops.probing import probe
-from jitmagic.ops.record import Arguments, Inferred, Op
+from jitmagic.ops.record import Arguments, Inferred, Op, Rules
 from jitmagic.ops.registry import lookup, own_signature
 from jitmagic.ops.ufuncs import ufunc_arguments, ufunc_rule
 from jitmagic.ops.writing import written
 
-__all__ = ["DENIED", "extern", "opaque"]
+__all__ = ["DENIED", "differentiable_row", "extern", "opaque"]
 
 ALL = frozenset({"divide", "over", "under", "invalid"})
 PURE_MODULES = (
@@ -85,12 +86,15 @@ def opaque(function: Any) -> Op:
 
 def _row(function: Any) -> Op:
     name = _name_of(function)
+    known = differentiable(function)
+    vjp = known.vjp if known else None
     if isinstance(function, np.ufunc) and function.signature is None:
         return Op(
             name,
             function,
             ufunc_rule,
             warns=ALL,
+            vjp=vjp,
             lower=InnerLoop(),
             adapt=lambda *args, **kwargs: ufunc_arguments(function, args, kwargs),
         )
@@ -100,7 +104,21 @@ def _row(function: Any) -> Op:
         rule = UFUNC_METHODS[function.__name__]
         return Op(f"{owner.__name__}_{function.__name__}", function, rule, raises=True, warns=ALL, writes=writes)
     _refuse_denied(function, name)
-    return Op(name, function, _extern_rule, signature=own_signature(function), raises=True, probed=True, warns=ALL)
+    return _probed(name, function, vjp)
+
+
+def _probed(name: str, function: Any, vjp: Rules | None) -> Op:
+    signature = own_signature(function)
+    return Op(name, function, _extern_rule, signature=signature, raises=True, probed=True, warns=ALL, vjp=vjp)
+
+
+def differentiable_row(function: Any) -> Op | None:
+    """The row of ``function`` for a tape, which needs no description of the result beforehand; None: no rules known."""
+    found = lookup(function)
+    if found is not None:
+        return found[0]
+    known = differentiable(function)
+    return None if known is None else _probed(_name_of(function), function, known.vjp)
 
 
 def _refuse_denied(function: Any, name: str) -> None:

@@ -26,7 +26,7 @@ from jitmagic.graph.node import Operation
 from jitmagic.ops.gradients import fit, invoke
 from jitmagic.ops.gradients.indices import kinds_of
 from jitmagic.ops.lowering import View
-from jitmagic.ops.record import Arguments, Inferred, Op
+from jitmagic.ops.record import Arguments, Inferred, Op, Rules
 from jitmagic.ops.registry import op
 
 __all__ = [
@@ -226,7 +226,21 @@ def _window_meta(call: Arguments) -> Inferred:
     return Inferred(ArrayMeta(base.dtype, shape, tuple(s * base.dtype.itemsize for s in strides)), view_of=0)
 
 
-WINDOW = op("window", _window, meta=_window_meta, lower=View(), note="offset and strides count elements of the base")
+def _of_window(g: Any, ans: Any, base: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+    places = np.full(shape, offset, np.intp)
+    for axis, (n, step) in enumerate(zip(shape, strides, strict=True)):
+        places += (np.arange(n) * step).reshape((-1,) + (1,) * (len(shape) - axis - 1))
+    return invoke(_add_at, np.zeros_like(base), g, places)
+
+
+WINDOW = op(
+    "window",
+    _window,
+    meta=_window_meta,
+    lower=View(),
+    vjp=(_of_window,),
+    note="offset and strides count elements of the base",
+)
 
 
 def _copy_into(target: Array, value: Any, path: tuple[ViewStep, ...] = ()) -> None:
@@ -237,7 +251,13 @@ def _no_result(call: Arguments) -> Inferred:
     return Inferred(None)
 
 
-COPY_INTO = op("copy_into", _copy_into, meta=_no_result, writes=(0,))
+COPY_INTO = op(
+    "copy_into",
+    _copy_into,
+    meta=_no_result,
+    writes=(0,),
+    no_vjp="it ends graphs that keep their writes to inputs, and those are not differentiated",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,4 +288,39 @@ def pure_form(row: Op) -> Op:
         raise InternalError(f"the pure form of {row.name} is made with its descriptions")
 
     name = f"{row.name}_into_copies"
-    return Op(name, PureCall(row), meta, effects=row.effects, raises=row.raises, warns=row.warns, note=row.note)
+    return Op(
+        name,
+        PureCall(row),
+        meta,
+        effects=row.effects,
+        raises=row.raises,
+        warns=row.warns,
+        vjp=_pure_rules(row),
+        no_vjp=row.no_vjp,
+        note=row.note,
+    )
+
+
+def _pure_rules(row: Op) -> Rules | None:
+    """The rules of ``row``; everything that comes out is the one written value.
+
+    What ``into`` held before matters only where ``where=`` leaves it: that operand has no rule here.
+    """
+    if row.vjp is None:
+        return None
+
+    def pure(rule: Callable[..., Any] | None) -> Callable[..., Any] | None:
+        if rule is None:
+            return None
+
+        def rule_of_pure_form(g: Any, ans: Any, *args: Any, into: Any = None, **kwargs: Any) -> Any:
+            where = kwargs.get("where", True) if into is not None else True
+            arrived = [part for part in g if part is not None]
+            total = arrived[0]
+            for part in arrived[1:]:
+                total = total + part
+            return rule(total if where is True else np.where(where, total, 0), ans[0], *args, **kwargs)
+
+        return rule_of_pure_form
+
+    return tuple(map(pure, row.vjp))

@@ -11,6 +11,16 @@ import numpy as np
 from jitmagic.graph.meta import ArrayMeta
 from jitmagic.graph.shapes import Dim, SymInt, hint_of
 from jitmagic.ops.describe import array_meta
+from jitmagic.ops.gradients.joins import (
+    append_rules,
+    joining,
+    of_concatenate,
+    of_meshgrid,
+    of_repeat,
+    of_stack,
+    of_tile,
+    splitting,
+)
 from jitmagic.ops.lowering import View
 from jitmagic.ops.probing import probe
 from jitmagic.ops.record import Arguments, Form, Inferred, Sample
@@ -87,11 +97,11 @@ def _hstacked(shapes: list[Shape], axis: Any, call: Arguments) -> Shape | None:
 
 
 def _dstacked(shapes: list[Shape], axis: Any, call: Arguments) -> Shape | None:
-    return joined([s if len(s) > 2 else (*_at_least_2d(s), 1) for s in shapes], 2)
+    return joined([_as_slab(s) for s in shapes], 2)
 
 
 def _columns(shapes: list[Shape], axis: Any, call: Arguments) -> Shape | None:
-    return joined([s if len(s) > 1 else ((*s, 1) if s else (1, 1)) for s in shapes], 1)
+    return joined([_as_column(s) for s in shapes], 1)
 
 
 def _join_rule(sizes: Sizes) -> Callable[[Arguments], Inferred]:
@@ -124,8 +134,26 @@ JOINS: tuple[tuple[str, Sizes, tuple[Sample, ...]], ...] = (
     ("dstack", _dstacked, (_of((4, 3), (4, 3)), _of((3,), (3,)))),
     ("column_stack", _columns, (_of((4,), (4, 3)), _of((3,), (3,)))),
 )
+
+
+def _as_column(shape: Shape) -> Shape:
+    return shape if len(shape) > 1 else (*(shape or (1,)), 1)
+
+
+def _as_slab(shape: Shape) -> Shape:
+    return shape if len(shape) > 2 else (*_at_least_2d(shape), 1)
+
+
+JOIN_RULES = {
+    "concatenate": of_concatenate,
+    "stack": of_stack,
+    "vstack": joining(_at_least_2d, 0),
+    "hstack": joining(lambda shape: shape or (1,), None),
+    "dstack": joining(_as_slab, 2),
+    "column_stack": joining(_as_column, 1),
+}
 for _name, _sizes, _samples in JOINS:
-    op(_name, getattr(np, _name), meta=_join_rule(_sizes), samples=_samples)
+    op(_name, getattr(np, _name), meta=_join_rule(_sizes), vjp=(JOIN_RULES[_name],), samples=_samples)
 
 
 def _appended(call: Arguments) -> Inferred:
@@ -135,7 +163,13 @@ def _appended(call: Arguments) -> Inferred:
     return probe(call) if shape is None else Inferred(laid_out(run_clipped(call), shape))
 
 
-op("append", np.append, meta=_appended, samples=(arrays((4,), (2,)), arrays((4, 3), (2, 3), axis=0), called(1.5)))
+op(
+    "append",
+    np.append,
+    meta=_appended,
+    vjp=append_rules,
+    samples=(arrays((4,), (2,)), arrays((4, 3), (2, 3), axis=0), called(1.5)),
+)
 
 
 def _split(call: Arguments) -> Inferred:
@@ -175,15 +209,22 @@ def _piece_sizes(n: Dim, parts: Any, hints: list[int]) -> list[Dim]:
     return [slice_length(slice(a, b), n) for a, b in pairwise(ends)]
 
 
+def _axis_of_split(name: str) -> Callable[[Any, Any], int]:
+    def axis_of(x: Any, axis: Any) -> int:
+        if name == "hsplit":
+            return 1 if x.ndim > 1 else 0
+        return int(SPLIT_AXES.get(name, axis % max(x.ndim, 1)))
+
+    return axis_of
+
+
 SPLIT_AXES = {"vsplit": 0, "dsplit": 2}
 
 
 def _split_axis(call: Arguments, x: ArrayMeta) -> int:
     name = call.op.name
-    if name == "hsplit":
-        return 1 if x.ndim > 1 else 0
-    axis = SPLIT_AXES[name] if name in SPLIT_AXES else int(call.get("axis"))
-    return axis % max(x.ndim, 1)
+    known = name == "hsplit" or name in SPLIT_AXES
+    return _axis_of_split(name)(x, 0 if known else int(call.get("axis")))
 
 
 for _name, _samples in (
@@ -193,7 +234,14 @@ for _name, _samples in (
     ("vsplit", (called(2),)),
     ("dsplit", (called(2, shape=(4, 3, 2)),)),
 ):
-    op(_name, getattr(np, _name), meta=_split, lower=View(), samples=_samples)
+    op(
+        _name,
+        getattr(np, _name),
+        meta=_split,
+        lower=View(),
+        vjp=(splitting(_axis_of_split(_name)),),
+        samples=_samples,
+    )
 
 
 def _repeated(call: Arguments) -> Inferred:
@@ -231,10 +279,17 @@ op(
     np.repeat,
     meta=_repeated,
     forms=(Form("repeat"),),
+    vjp=(of_repeat,),
     raises=True,
     samples=(called(2), called(3, axis=1), Sample(lambda rng: (rng.random(3), np.array([1, 0, 2])))),
 )
-op("tile", np.tile, meta=_tiled, samples=(called(2), called((2, 3)), called((2, 1, 2))))
+op("tile", np.tile, meta=_tiled, vjp=(of_tile,), samples=(called(2), called((2, 3)), called((2, 1, 2))))
 
 
-op("meshgrid", np.meshgrid, meta=probe, samples=(arrays((4,), (3,)), arrays((4,), (3,), indexing="ij")))
+op(
+    "meshgrid",
+    np.meshgrid,
+    meta=probe,
+    vjp=(of_meshgrid,),
+    samples=(arrays((4,), (3,)), arrays((4,), (3,), indexing="ij"), arrays((4,), (3,), sparse=True)),
+)

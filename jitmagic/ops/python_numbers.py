@@ -10,8 +10,10 @@ from typing import Any
 
 from jitmagic.graph.meta import PyMeta
 from jitmagic.graph.shapes import SymInt
-from jitmagic.ops.record import Arguments, Inferred, Op
-from jitmagic.ops.registry import op
+from jitmagic.ops import elementwise  # noqa: F401 - its rows come first: their rules serve here too
+from jitmagic.ops.gradients.special import ERF, ERFC, GAMMA, LGAMMA
+from jitmagic.ops.record import Arguments, Inferred, Op, Rules
+from jitmagic.ops.registry import by_name, op
 
 __all__ = ["NUMBER_FUNCTIONS", "NUMBER_OPS", "NumberOp", "number_type"]
 
@@ -46,11 +48,43 @@ def _quotient(*kinds: type) -> type:
     return complex if complex in kinds else float
 
 
+# The rules are those of the array operations of the same meaning.
+LIKE = {
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "true_divide",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "neg": "negative",
+    "pos": "positive",
+    "pow": "power",
+    "asin": "arcsin",
+    "acos": "arccos",
+    "atan": "arctan",
+    "atan2": "arctan2",
+    "asinh": "arcsinh",
+    "acosh": "arccosh",
+    "atanh": "arctanh",
+}
+OWN: dict[str, Rules | None] = {
+    "erf": ERF,
+    "erfc": ERFC,
+    "gamma": GAMMA,
+    "lgamma": LGAMMA,
+    **dict.fromkeys(("lt", "le", "gt", "ge", "eq", "ne")),
+}
+
+
+def _rules_of(name: str) -> Rules | None:
+    return OWN[name] if name in OWN else by_name(LIKE.get(name, name)).vjp
+
+
 def _row(name: str, function: Callable[..., Any], result: Callable[..., type]) -> NumberOp:
     def meta(call: Arguments) -> Inferred:
         return Inferred(PyMeta(result(*(number_type(a) for a in call.args))))
 
-    return NumberOp(op(f"py_{name}", _own(function), meta=meta), result)
+    vjp = _rules_of(name.removeprefix("math_"))
+    return NumberOp(op(f"py_{name}", _own(function), meta=meta, vjp=vjp), result)
 
 
 def _own(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -28,6 +28,14 @@ from jitmagic.ops.gradients.folds import (
     of_sum,
     of_var,
 )
+from jitmagic.ops.gradients.orders import (
+    of_median,
+    of_nanmedian,
+    of_nanpercentile,
+    of_nanquantile,
+    of_percentile,
+    of_quantile,
+)
 from jitmagic.ops.lowering import Reduction
 from jitmagic.ops.probing import probe
 from jitmagic.ops.record import Arguments, Form, Inferred, MetaRule, Rules, Sample
@@ -105,11 +113,18 @@ RULES: dict[str, Rules] = {
     "nanmean": (of_nanmean,),
     "nanstd": (of_nanstd,),
     "nanvar": (of_nanvar,),
+    "median": (of_median,),
+    "nanmedian": (of_nanmedian,),
+    "percentile": (of_percentile,),
+    "nanpercentile": (of_nanpercentile,),
+    "quantile": (of_quantile,),
+    "nanquantile": (of_nanquantile,),
 }
 SHARED = "elements that share the extreme share the gradient evenly"
 NOTES = {
     **dict.fromkeys(("max", "min", "ptp", "nanmax", "nanmin"), SHARED),
     **dict.fromkeys(("std", "nanstd"), "the derivative counts as 0 where all elements are equal"),
+    **dict.fromkeys(("median", "nanmedian", "quantile", "percentile"), "the gradient goes to the one that sorts first"),
     "prod": "second derivatives at elements that are 0 count as 0",
     "nanprod": "second derivatives at elements that are 0 count as 0",
 }

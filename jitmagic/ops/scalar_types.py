@@ -9,6 +9,7 @@ import numpy as np
 from jitmagic.errors import Unsupported
 from jitmagic.graph.meta import ArrayMeta, PyMeta
 from jitmagic.graph.shapes import SymInt
+from jitmagic.ops.gradients import as_operand
 from jitmagic.ops.quiet import Quiet
 from jitmagic.ops.record import Arguments, Inferred, Sample
 from jitmagic.ops.registry import op
@@ -35,6 +36,9 @@ def _rule(call: Arguments) -> Inferred:
     return Inferred(ArrayMeta(np.dtype(call.op.name), scalar=True))
 
 
+SMOOTH = CLASSES[8:]
+
+
 def _given(value: Any) -> Sample:
     return Sample(lambda rng: (value,))
 
@@ -46,6 +50,7 @@ for _class in CLASSES:
         meta=_rule,
         signature="value=0, /",
         raises=True,
+        vjp=(lambda g, ans, value=0: as_operand(g, value),) if _class in SMOOTH else None,
         warns=frozenset({"invalid", "over"}),
         samples=tuple(map(_given, (0, 1, 2.5, True, np.float32(1.5), np.int8(3), np.array(2.0)))),
         note="arrays with axes are left to plain Python",

@@ -10,11 +10,12 @@ from jitmagic.errors import InternalError
 from jitmagic.graph.meta import ArrayMeta
 from jitmagic.ops.describe import describe
 from jitmagic.ops.elementwise import NOTHING, OPTIONS
-from jitmagic.ops.gradients import Elementwise, elementwise
-from jitmagic.ops.gradients.pointwise import clipped_bounds, clipped_value
+from jitmagic.ops.gradients import Elementwise, elementwise, fit, zero
+from jitmagic.ops.gradients.picking import interp_rules, of_default, of_selected
+from jitmagic.ops.gradients.pointwise import bessel_i1, clipped_bounds, clipped_value, phase
 from jitmagic.ops.lowering import InnerLoop, Select
 from jitmagic.ops.probing import probe
-from jitmagic.ops.record import Arguments, Form, Inferred, Op, Sample
+from jitmagic.ops.record import Arguments, Form, Inferred, Op, Rules, Sample
 from jitmagic.ops.refusals import unsupported
 from jitmagic.ops.registry import lookup, op
 from jitmagic.ops.samples import called, masks, reals
@@ -146,6 +147,8 @@ op(
     np.round,
     meta=_round,
     forms=(Form(np.around), Form("round")),
+    vjp=(zero(0),),
+    note="derivative 0, also at the steps",
     samples=(called(), called(2), called(decimals=-1)),
 )
 
@@ -156,11 +159,42 @@ def _nan_to_num(call: Arguments) -> Inferred:
     return spread(Arguments(call.op, call.args[:1], call.kwargs, call.env))
 
 
-op("nan_to_num", np.nan_to_num, meta=_nan_to_num, samples=(called(), called(nan=1.0)))
-for _name in ("angle", "sinc", "i0", "fix", "isposinf", "isneginf", "isreal", "iscomplex"):
-    op(_name, getattr(np, _name), meta=_round if _name == "angle" else spread, samples=reals())
+op(
+    "nan_to_num",
+    np.nan_to_num,
+    meta=_nan_to_num,
+    vjp=(lambda g, ans, x, *args, **kwargs: np.where(np.isfinite(x), g, 0),),
+    samples=(called(), called(nan=1.0)),
+)
+
+
+def _of_angle(g: Any, ans: Any, z: Any, deg: bool = False) -> Any:
+    return fit(phase(g * (180 / np.pi) if deg else g, ans, z), z)
+
+
+OTHERS: dict[str, Rules | None] = {
+    "angle": (_of_angle,),
+    "sinc": elementwise(lambda g, ans, x: g * (np.cos(np.pi * x) - ans) / np.where(x == 0, 1, x)),
+    "i0": elementwise(lambda g, ans, x: g * bessel_i1(x)),
+    "fix": (zero(0),),
+    **dict.fromkeys(("isposinf", "isneginf", "isreal", "iscomplex")),
+}
+for _name, _vjp in OTHERS.items():
+    op(_name, getattr(np, _name), meta=_round if _name == "angle" else spread, vjp=_vjp, samples=reals())
 op("isclose", np.isclose, meta=spread, samples=reals(2))
 for _name in ("allclose", "array_equal", "array_equiv"):
     op(_name, getattr(np, _name), meta=probe, samples=reals(2))
-op("select", np.select, meta=probe, samples=(Sample(lambda rng: ([masks()(rng)], [rng.random((4, 3))])),))
-op("interp", np.interp, meta=probe, samples=(Sample(lambda rng: (rng.random(5), np.arange(3.0), rng.random(3))),))
+op(
+    "select",
+    np.select,
+    meta=probe,
+    vjp=(None, of_selected, of_default),
+    samples=(Sample(lambda rng: ([masks()(rng)], [rng.random((4, 3))])),),
+)
+op(
+    "interp",
+    np.interp,
+    meta=probe,
+    vjp=interp_rules,
+    samples=(Sample(lambda rng: (rng.random(5), np.arange(3.0), rng.random(3))),),
+)

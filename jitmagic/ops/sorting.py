@@ -7,6 +7,10 @@ import numpy as np
 from jitmagic.graph.meta import ArrayMeta
 from jitmagic.ops.describe import array_meta
 from jitmagic.ops.folding import along
+from jitmagic.ops.gradients import cast
+from jitmagic.ops.gradients.indexing import of_taken, of_taken_along
+from jitmagic.ops.gradients.orders import of_ordered, of_partitioned
+from jitmagic.ops.gradients.picking import of_choices, of_compress, of_extract
 from jitmagic.ops.probing import counted, probe
 from jitmagic.ops.record import Arguments, Form, Inferred, Sample
 from jitmagic.ops.refusals import is_small, run_hollow
@@ -42,9 +46,18 @@ def _compressed(call: Arguments) -> Inferred:
     return probe(call, counted=lambda place, i: i == (0 if axis is None else axis % max(ndim, 1)))
 
 
-op("sort", np.sort, meta=along, samples=(called(), called(axis=0), called(axis=None)))
+TIES = "among equal elements the gradient follows a stable sort"
+op("sort", np.sort, meta=along, vjp=(of_ordered,), note=TIES, samples=(called(), called(axis=0), called(axis=None)))
 op("argsort", np.argsort, meta=along, forms=(Form("argsort"),), samples=(called(), called(axis=0), called(axis=None)))
-op("partition", np.partition, meta=_partitioned, raises=True, samples=(called(1), called(2, axis=0)))
+op(
+    "partition",
+    np.partition,
+    meta=_partitioned,
+    raises=True,
+    vjp=(of_partitioned,),
+    note=TIES,
+    samples=(called(1), called(2, axis=0)),
+)
 op("argpartition", np.argpartition, meta=_partitioned, forms=(Form("argpartition"),), raises=True, samples=(called(1),))
 op(
     "lexsort",
@@ -81,6 +94,7 @@ op(
     "unique",
     np.unique,
     meta=_distinct,
+    no_vjp="which elements stay is decided by comparing them",
     samples=(
         called(),
         Sample(lambda rng: (rng.integers(0, 3, 9),)),
@@ -100,20 +114,36 @@ op(
     "bincount",
     np.bincount,
     meta=counted,
+    vjp=(None, lambda g, ans, x, weights=None, minlength=0: cast(g[x], weights)),
     raises=True,
     signature="x, /, weights=None, minlength=0",
-    samples=(Sample(lambda rng: (rng.integers(0, 5, 9),)),),
+    samples=(Sample(lambda rng: (rng.integers(0, 5, 9),)), Sample(lambda rng: (rng.integers(0, 5, 9), rng.random(9)))),
 )
-op("histogram", np.histogram, meta=probe, raises=True, samples=(called(), called(4, range=(0.0, 1.0))))
+op(
+    "histogram",
+    np.histogram,
+    meta=probe,
+    raises=True,
+    no_vjp="counts are piecewise constant",
+    samples=(called(), called(4, range=(0.0, 1.0))),
+)
 op(
     "compress",
     np.compress,
+    vjp=(None, of_compress),
     meta=_compressed,
     forms=(Form("compress", lambda a, c, *r, **k: ((c, a, *r), k)),),
     raises=True,
     samples=(Sample(lambda rng: (rng.random(4) < 0.5, rng.random((4, 3))), {"axis": 0}),),
 )
-op("extract", np.extract, meta=counted, raises=True, samples=(Sample(lambda rng: (masks()(rng), rng.random((4, 3)))),))
+op(
+    "extract",
+    np.extract,
+    meta=counted,
+    raises=True,
+    vjp=(None, of_extract),
+    samples=(Sample(lambda rng: (masks()(rng), rng.random((4, 3)))),),
+)
 
 
 def _taken(call: Arguments) -> Inferred:
@@ -137,6 +167,7 @@ op(
     "take",
     np.take,
     meta=_taken,
+    vjp=(of_taken,),
     forms=(Form("take"),),
     raises=True,
     samples=(
@@ -149,6 +180,7 @@ op(
     "take_along_axis",
     np.take_along_axis,
     meta=probe,
+    vjp=(of_taken_along,),
     raises=True,
     samples=(Sample(lambda rng: (rng.random((4, 3)), rng.integers(0, 3, (4, 2)), 1)),),
 )
@@ -156,6 +188,7 @@ op(
     "choose",
     np.choose,
     meta=probe,
+    vjp=(None, of_choices),
     forms=(Form("choose"),),
     raises=True,
     samples=(Sample(lambda rng: (rng.integers(0, 2, 3), (rng.random(3), rng.random(3)))),),

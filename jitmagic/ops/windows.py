@@ -8,6 +8,20 @@ import numpy as np
 
 from jitmagic.ops.describe import array_meta
 from jitmagic.ops.folding import along
+from jitmagic.ops.gradients.neighbours import (
+    convolve_rules,
+    correlate_rules,
+    diff_rules,
+    ediff1d_rules,
+    gradient_rules,
+    of_cumprod,
+    of_cumsum,
+    of_nancumprod,
+    of_nancumsum,
+    of_pad,
+    of_roll,
+    trapezoid_rules,
+)
 from jitmagic.ops.lowering import Scan
 from jitmagic.ops.probing import probe
 from jitmagic.ops.quiet import Quiet
@@ -22,11 +36,11 @@ __all__: list[str] = []
 
 ALL = frozenset({"divide", "over", "under", "invalid"})
 
-for _name, _lower, _forms in (
-    ("cumsum", Scan("cumsum"), (Form("cumsum"),)),
-    ("cumprod", Scan("cumprod"), (Form("cumprod"),)),
-    ("nancumsum", None, ()),
-    ("nancumprod", None, ()),
+for _name, _lower, _forms, _vjp in (
+    ("cumsum", Scan("cumsum"), (Form("cumsum"),), (of_cumsum,)),
+    ("cumprod", Scan("cumprod"), (Form("cumprod"),), (of_cumprod,)),
+    ("nancumsum", None, (), (of_nancumsum,)),
+    ("nancumprod", None, (), (of_nancumprod,)),
 ):
     op(
         _name,
@@ -35,6 +49,7 @@ for _name, _lower, _forms in (
         lower=_lower,
         forms=_forms,
         warns=ALL,
+        vjp=_vjp,
         samples=(called(), called(axis=0), called(axis=1)),
     )
 
@@ -85,21 +100,37 @@ def _padded(call: Arguments) -> Inferred:
     return Inferred(laid_out(run_clipped(call), shape))
 
 
-op("roll", np.roll, meta=_rolled, samples=(called(1), called(-2, axis=0), called((1, 2), axis=(0, 1))))
+op("roll", np.roll, meta=_rolled, vjp=(of_roll,), samples=(called(1), called(-2, axis=0), called((1, 2), axis=(0, 1))))
 op(
     "diff",
     np.diff,
     meta=_differences,
     warns=ALL,
+    vjp=diff_rules,
     samples=(called(), called(2, axis=0), called(axis=0), called(prepend=0.0)),
 )
-op("ediff1d", np.ediff1d, meta=probe, warns=ALL, samples=(called(),))
-op("gradient", np.gradient, meta=probe, warns=ALL, samples=(called(shape=(5,)), called(axis=0)))
-op("trapezoid", np.trapezoid, meta=probe, warns=ALL, samples=(called(), called(axis=0)))
+op("ediff1d", np.ediff1d, meta=probe, warns=ALL, vjp=ediff1d_rules, samples=(called(),))
+op(
+    "gradient",
+    np.gradient,
+    meta=probe,
+    warns=ALL,
+    vjp=gradient_rules,
+    samples=(called(shape=(5,)), called(axis=0), called(0.5, shape=(5, 4)), called(axis=0, edge_order=2)),
+)
+op(
+    "trapezoid",
+    np.trapezoid,
+    meta=probe,
+    warns=ALL,
+    vjp=trapezoid_rules,
+    samples=(called(), called(axis=0), arrays((4, 3), (3,)), arrays((4, 3), (4,), axis=0), arrays((4, 3), (4, 3))),
+)
 op(
     "pad",
     np.pad,
     meta=_padded,
+    vjp=(of_pad,),
     samples=(
         called(1),
         called(((1, 2), (0, 1))),
@@ -134,5 +165,10 @@ for _name in ("convolve", "correlate"):
         getattr(np, _name),
         meta=_convolved,
         warns=ALL,
-        samples=(arrays((6,), (3,)), arrays((3,), (6,), mode="same"), arrays((6,), (3,), mode="valid")),
+        vjp=convolve_rules if _name == "convolve" else correlate_rules,
+        samples=(
+            *(arrays((6,), (n,), mode=mode) for n in (3, 2) for mode in ("full", "same", "valid")),
+            *(arrays((n,), (6,), mode=mode) for n in (3, 2) for mode in ("full", "same", "valid")),
+            arrays((6,), (3,)),
+        ),
     )

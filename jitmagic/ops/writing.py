@@ -9,8 +9,10 @@ import numpy as np
 
 from jitmagic.graph.meta import ArrayMeta
 from jitmagic.ops.describe import array_meta
+from jitmagic.ops.gradients.writes import copyto_rules, fill_rules, of_partitioned_in_place, of_sorted_in_place
+from jitmagic.ops.gradients.writes import writing as writing_rules
 from jitmagic.ops.quiet import Quiet
-from jitmagic.ops.record import Arguments, Form, Inferred, Sample
+from jitmagic.ops.record import Arguments, Form, Inferred, Rules, Sample
 from jitmagic.ops.refusals import is_small, refuse, run_hollow, unsupported
 from jitmagic.ops.registry import op
 from jitmagic.ops.samples import called, masks
@@ -82,9 +84,15 @@ def write_row(
     op(name, call, meta=meta, forms=forms, writes=(0,), raises=True, samples=samples, **columns)
 
 
-write_row("fill", _fill, called(2.5), called(3), meta=_filled, forms=(Form("fill"),))
-write_row("sort_in_place", _sort, called(), called(axis=0), forms=(Form("sort"),))
-write_row("partition_in_place", _partition, called(1), forms=(Form("partition"),))
+def _rules(name: str, place: int) -> Rules:
+    """The rules of a row whose array stands first and whose values stand at ``place``."""
+    of_array, of_values = writing_rules(name, place)
+    return (of_array, *(None,) * (place - 1), of_values)
+
+
+write_row("fill", _fill, called(2.5), called(3), meta=_filled, forms=(Form("fill"),), vjp=fill_rules)
+write_row("sort_in_place", _sort, called(), called(axis=0), forms=(Form("sort"),), vjp=(of_sorted_in_place,))
+write_row("partition_in_place", _partition, called(1), forms=(Form("partition"),), vjp=(of_partitioned_in_place,))
 write_row(
     "copyto",
     np.copyto,
@@ -92,19 +100,44 @@ write_row(
     Sample(lambda rng: (rng.random((4, 3)), rng.random(3))),
     Sample(lambda rng: (rng.random((4, 3)), rng.random(3)), {"where": True}),
     meta=_copied,
+    vjp=copyto_rules,
     signature="dst, src, casting='same_kind', where=True",
 )
-write_row("put", np.put, called([0, 2], 1.5), called([1, 2], [3, 4], mode="clip"), forms=(Form("put"),))
-write_row("place", np.place, Sample(lambda rng: (rng.random((4, 3)), masks()(rng), [1.0, 2.0])))
+write_row(
+    "put",
+    np.put,
+    called([0, 2], 1.5),
+    called([1, 2], [3, 4], mode="clip"),
+    Sample(lambda rng: (rng.random((4, 3)), [1, 2, 1, 5], rng.random(3))),
+    forms=(Form("put"),),
+    vjp=_rules("put", 2),
+)
+write_row(
+    "place",
+    np.place,
+    Sample(lambda rng: (rng.random((4, 3)), masks()(rng), [1.0, 2.0])),
+    Sample(lambda rng: (rng.random((4, 3)), masks()(rng), rng.random(2))),
+    vjp=_rules("place", 2),
+)
 write_row(
     "putmask",
     np.putmask,
     Sample(lambda rng: (rng.random((4, 3)), masks()(rng), 1.0)),
+    Sample(lambda rng: (rng.random((4, 3)), masks()(rng), rng.random(5))),
+    vjp=_rules("putmask", 2),
     signature="a, /, mask, values",
 )
-write_row("fill_diagonal", np.fill_diagonal, called(1.0, shape=(4, 4)))
+write_row(
+    "fill_diagonal",
+    np.fill_diagonal,
+    called(1.0, shape=(4, 4)),
+    Sample(lambda rng: (rng.random((4, 4)), rng.random(4))),
+    vjp=_rules("fill_diagonal", 1),
+)
 write_row(
     "put_along_axis",
     np.put_along_axis,
     Sample(lambda rng: (rng.random((4, 3)), rng.integers(0, 3, (4, 2)), 1.0, 1)),
+    Sample(lambda rng: (rng.random((4, 3)), rng.integers(0, 3, (4, 2)), rng.random((4, 2)), 1)),
+    vjp=_rules("put_along_axis", 2),
 )

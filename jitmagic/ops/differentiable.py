@@ -1,0 +1,204 @@
+"""Takes a function that has no row of its own, gives the rules that its row gets when it is made (``extern``).
+
+``np.linalg``, ``np.fft`` and SciPy run as they are inside graphs; here stands what the gradient needs to know of them.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jitmagic.ops.gradients.fourier import (
+    along_axes,
+    of_shift,
+    one_axis,
+    real_axes,
+    real_half,
+    real_half_axes,
+    real_signal,
+)
+from jitmagic.ops.gradients.linear_algebra import (
+    lstsq_rules,
+    of_cholesky,
+    of_det,
+    of_eig,
+    of_eigh,
+    of_eigvals,
+    of_eigvalsh,
+    of_inv,
+    of_matrix_power,
+    of_multi_dot,
+    of_pinv,
+    of_qr,
+    of_slogdet,
+    of_svd,
+    of_svdvals,
+    solve_rules,
+)
+from jitmagic.ops.gradients.norms import of_matrix_norm, of_norm, of_vector_norm
+from jitmagic.ops.gradients.products import (
+    matmul_rules,
+    of_trace,
+    outer_rules,
+    tensordot_rules,
+    vecdot_rules,
+)
+from jitmagic.ops.gradients.special import SPECIAL
+from jitmagic.ops.gradients.views import of_diagonal
+from jitmagic.ops.record import Rules, Sample
+from jitmagic.ops.samples import arrays, called, positive, reals
+
+__all__ = ["DIFFERENTIABLE", "Differentiable", "differentiable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Differentiable:
+    """The columns ``vjp``, ``samples`` and ``note`` of a row that is made on demand."""
+
+    vjp: Rules
+    samples: tuple[Sample, ...] = ()
+    note: str = ""
+
+
+def _matrix(*rest: Any, shape: tuple[int, ...] = (4, 4), **kwargs: Any) -> Sample:
+    """One matrix, or a stack of them, far from singular."""
+    return Sample(lambda rng: (rng.uniform(-1, 1, shape) + 4 * np.eye(shape[-1]), *rest), kwargs)
+
+
+def _definite(rng: Any) -> Any:
+    half = positive()(rng)
+    return half @ half.T
+
+
+DEFINITE = Sample(lambda rng: (_definite(rng),))
+STACK = Sample(lambda rng: (np.stack([_definite(rng), _definite(rng)]),))
+LOWER = "only the lower triangle (or UPLO) is read, and gets the gradient"
+
+LINEAR_ALGEBRA: dict[str, Differentiable] = {
+    "inv": Differentiable((of_inv,), (_matrix(), _matrix(shape=(2, 3, 3)))),
+    "det": Differentiable((of_det,), (_matrix(), _matrix(shape=(2, 3, 3))), "singular matrices raise"),
+    "slogdet": Differentiable((of_slogdet,), (_matrix(), _matrix(shape=(2, 3, 3)))),
+    "solve": Differentiable(
+        solve_rules,
+        (
+            Sample(lambda rng: (_definite(rng), rng.random(4))),
+            Sample(lambda rng: (_definite(rng), rng.random((4, 2)))),
+            Sample(lambda rng: (np.stack([_definite(rng)] * 2), rng.random((2, 4, 2)))),
+            Sample(lambda rng: (np.stack([_definite(rng)] * 2), rng.random((4, 2)))),
+        ),
+    ),
+    "cholesky": Differentiable((of_cholesky,), (DEFINITE, STACK), LOWER),
+    "eigh": Differentiable((of_eigh,), (DEFINITE, STACK), f"{LOWER}; between equal eigenvalues it counts as 0"),
+    "eigvalsh": Differentiable((of_eigvalsh,), (DEFINITE, STACK), LOWER),
+    "eig": Differentiable((of_eig,), (DEFINITE,), "eigenvectors: for what does not depend on their phase"),
+    "eigvals": Differentiable((of_eigvals,), (DEFINITE, _matrix())),
+    "svd": Differentiable(
+        (of_svd,),
+        (
+            called(shape=(4, 3), full_matrices=False),
+            called(shape=(3, 4), full_matrices=False),
+            called(shape=(3, 3)),
+            called(shape=(2, 4, 3), compute_uv=False),
+        ),
+        "between equal singular values it counts as 0",
+    ),
+    "svdvals": Differentiable((of_svdvals,), (called(),)),
+    "qr": Differentiable((of_qr,), (called(), called(shape=(3, 4)), called(shape=(2, 4, 3)), called(mode="r"))),
+    "pinv": Differentiable((of_pinv,), (called(), called(shape=(3, 4)))),
+    "lstsq": Differentiable(lstsq_rules, ()),
+    "norm": Differentiable(
+        (of_norm,),
+        (
+            called(),
+            called(axis=0),
+            called(1, axis=1, keepdims=True),
+            called(np.inf, axis=0),
+            called(3, axis=0),
+            *(called(ord) for ord in ("fro", "nuc", 1, -1, 2, -2, np.inf)),
+            called("nuc", (0, 2), shape=(4, 3, 2)),
+        ),
+        "the derivative at 0 counts as 0",
+    ),
+    "vector_norm": Differentiable((of_vector_norm,), (called(), called(axis=0), called(axis=1, ord=1))),
+    "matrix_norm": Differentiable((of_matrix_norm,), (called(), called(ord="nuc"))),
+    "matrix_power": Differentiable((of_matrix_power,), (_matrix(3), _matrix(0), _matrix(-2))),
+    "multi_dot": Differentiable(
+        (of_multi_dot,),
+        (
+            Sample(lambda rng: ([rng.random((2, 3)), rng.random((3, 4)), rng.random((4, 2))],)),
+            Sample(lambda rng: ([rng.random(3), rng.random((3, 4)), rng.random(4)],)),
+        ),
+    ),
+    "matmul": Differentiable(matmul_rules, (arrays((4, 3), (3, 2)),)),
+    "outer": Differentiable(outer_rules, (arrays((4,), (3,)),)),
+    "tensordot": Differentiable(tensordot_rules, (arrays((4, 3, 2), (3, 2, 5)),)),
+    "vecdot": Differentiable(vecdot_rules, (arrays((4, 3), (4, 3)),)),
+    "trace": Differentiable(
+        (lambda g, ans, x, /, *, offset=0, dtype=None: of_trace(g, ans, x, offset, -2, -1),), (called(),)
+    ),
+    "diagonal": Differentiable(
+        (lambda g, ans, x, /, *, offset=0: of_diagonal(g, ans, x, offset, -2, -1),), (called(),)
+    ),
+}
+
+SIGNAL = (called(), called(6, axis=0), called(2, axis=0), called(norm="ortho"), called(5, 1, "forward"))
+SIGNALS = (called(), called(axes=(0,)), called((6, 2), (0, 1)), called(shape=(2, 4, 3)), called(norm="ortho"))
+
+
+def _complex(sample: Sample) -> Sample:
+    def args(rng: Any) -> tuple[Any, ...]:
+        x, *rest = sample.args(rng)
+        return (x + 1j * rng.random(x.shape), *rest)
+
+    return Sample(args, sample.kwargs)
+
+
+COMPLEX_SIGNAL = tuple(map(_complex, SIGNAL))
+COMPLEX_SIGNALS = tuple(map(_complex, SIGNALS))
+FOURIER: dict[str, Differentiable] = {
+    "fft": Differentiable((one_axis(np.fft.fft),), SIGNAL + COMPLEX_SIGNAL),
+    "ifft": Differentiable((one_axis(np.fft.ifft),), SIGNAL + COMPLEX_SIGNAL),
+    "fft2": Differentiable((along_axes(np.fft.fft2, (-2, -1)),), SIGNALS),
+    "ifft2": Differentiable((along_axes(np.fft.ifft2, (-2, -1)),), COMPLEX_SIGNALS),
+    "fftn": Differentiable((along_axes(np.fft.fftn, None),), SIGNALS),
+    "ifftn": Differentiable((along_axes(np.fft.ifftn, None),), COMPLEX_SIGNALS),
+    "rfft": Differentiable((real_half(False),), SIGNAL),
+    "irfft": Differentiable((real_signal(False),), COMPLEX_SIGNAL),
+    "hfft": Differentiable((real_signal(True),), COMPLEX_SIGNAL),
+    "ihfft": Differentiable((real_half(True),), SIGNAL),
+    "rfft2": Differentiable((real_half_axes((-2, -1)),), SIGNALS),
+    "irfft2": Differentiable((real_axes((-2, -1)),), COMPLEX_SIGNALS),
+    "rfftn": Differentiable((real_half_axes(None),), SIGNALS),
+    "irfftn": Differentiable((real_axes(None),), COMPLEX_SIGNALS),
+    "fftshift": Differentiable((of_shift(np.fft.ifftshift),), (called(), called(axes=0))),
+    "ifftshift": Differentiable((of_shift(np.fft.fftshift),), (called(), called(axes=0))),
+}
+
+RANGES = {"erfinv": (-0.9, 0.9), "i1": (-3, 3), "j0": (-3, 3), "j1": (-3, 3), "log_ndtr": (-3, 3), "ndtr": (-3, 3)}
+
+
+def _special() -> dict[str, Differentiable]:
+    def samples(name: str, rules: Rules) -> tuple[Sample, ...]:
+        return reals(len(rules), *RANGES.get(name, (0.1, 0.9)))
+
+    return {name: Differentiable(rules, samples(name, rules)) for name, rules in SPECIAL.items()}
+
+
+DIFFERENTIABLE: dict[str, dict[str, Differentiable]] = {
+    "numpy.linalg": LINEAR_ALGEBRA,
+    "numpy.fft": FOURIER,
+    "scipy.special": _special(),
+    "scipy.fft": FOURIER,
+}
+
+
+def differentiable(function: Any) -> Differentiable | None:
+    """What is known of the gradient of ``function``, if it is one of those above."""
+    name = getattr(function, "__name__", "")
+    for module, table in DIFFERENTIABLE.items():
+        if name in table and getattr(sys.modules.get(module), name, None) is function:
+            return table[name]
+    return None

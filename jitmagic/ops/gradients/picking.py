@@ -1,0 +1,168 @@
+"""Takes the cotangent of what was chosen, interpolated or selected, gives those of the candidates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitmagic.errors import UserError
+from jitmagic.ops.gradients.indexing import placed
+from jitmagic.ops.gradients.shapes import as_operand, axes_of, cast, fit, shape_of
+
+__all__ = [
+    "interp_rules",
+    "of_choices",
+    "of_compress",
+    "of_default",
+    "of_diagflat",
+    "of_extract",
+    "of_selected",
+    "of_tri",
+    "of_vander",
+    "spaced_rules",
+]
+
+
+def _first_true(conditions: Any, place: int) -> Any:
+    """Where condition ``place`` is the first that holds; ``place`` beyond the last: where none holds."""
+    earlier: Any = False
+    for condition in list(conditions)[:place]:
+        earlier = np.logical_or(earlier, condition)
+    return np.logical_and(conditions[place], np.logical_not(earlier)) if place < len(conditions) else ~earlier
+
+
+def of_selected(g: Any, ans: Any, condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    found = [fit(np.where(_first_true(condlist, i), g, 0), x) for i, x in enumerate(choicelist)]
+    return np.stack(found) if hasattr(choicelist, "dtype") else found
+
+
+def of_default(g: Any, ans: Any, condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    return fit(np.where(_first_true(condlist, len(condlist)), g, 0), default)
+
+
+def of_choices(g: Any, ans: Any, a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    n = len(choices)
+    picked = np.mod(a, n) if mode == "wrap" else np.clip(a, 0, n - 1) if mode == "clip" else a
+    found = [fit(np.where(picked == i, g, 0), x) for i, x in enumerate(choices)]
+    return np.stack(found) if hasattr(choices, "dtype") else found
+
+
+def of_compress(g: Any, ans: Any, condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
+    flat = np.reshape(a, -1) if axis is None else a
+    place = 0 if axis is None else axes_of(a, axis)[0]
+    index = np.flatnonzero(np.asarray(condition))
+    return np.reshape(placed(flat, g, (*(slice(None),) * place, index)), shape_of(a))
+
+
+def of_extract(g: Any, ans: Any, condition: Any, arr: Any) -> Any:
+    index = np.flatnonzero(np.asarray(condition))
+    return np.reshape(placed(np.reshape(arr, -1), g, index), shape_of(arr))
+
+
+def _interval(x: Any, xp: Any) -> Any:
+    """The index of the known point before each ``x``, and whether ``x`` lies between the first and the last."""
+    place = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, shape_of(xp)[0] - 2)
+    return place, (x >= xp[0]) & (x <= xp[-1])
+
+
+def _slopes(x: Any, xp: Any, fp: Any) -> Any:
+    place, inside = _interval(x, xp)
+    slope = (fp[place + 1] - fp[place]) / (xp[place + 1] - xp[place])
+    return place, inside, slope
+
+
+def _no_period(period: Any) -> None:
+    if period is not None:
+        raise UserError("np.interp has no gradient with period=: take the remainder of x yourself")
+
+
+def interp_of_x(
+    g: Any, ans: Any, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Any:
+    """The slope of the piece to the right; 0 outside."""
+    _no_period(period)
+    _, inside, slope = _slopes(x, xp, fp)
+    return fit(np.where(inside, g * slope, 0), x)
+
+
+def interp_of_values(
+    g: Any, ans: Any, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Any:
+    _no_period(period)
+    place, inside = _interval(x, xp)
+    weight = np.clip((x - xp[place]) / (xp[place + 1] - xp[place]), 0, 1)
+    counted = inside | ((x < xp[0]) & (left is None)) | ((x > xp[-1]) & (right is None))
+    g = np.where(counted, g, 0)
+    return cast(placed(fp, g * (1 - weight), (place,)) + placed(fp, g * weight, (place + 1,)), fp)
+
+
+def interp_of_points(
+    g: Any, ans: Any, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Any:
+    _no_period(period)
+    place, inside, slope = _slopes(x, xp, fp)
+    weight = (x - xp[place]) / (xp[place + 1] - xp[place])
+    g = np.where(inside, -g * slope, 0)
+    return cast(placed(xp, g * (1 - weight), (place,)) + placed(xp, g * weight, (place + 1,)), xp)
+
+
+interp_rules = (interp_of_x, interp_of_points, interp_of_values)
+
+
+def of_tri(cut: Any) -> Any:
+    """Of ``tril`` and ``triu``, which are their own transposes."""
+
+    def rule(g: Any, ans: Any, m: Any, k: int = 0) -> Any:
+        return fit(cut(g, k), m)
+
+    return rule
+
+
+def of_vander(g: Any, ans: Any, x: Any, N: Any = None, increasing: bool = False) -> Any:
+    n = shape_of(g)[-1]
+    powers = np.arange(n) if increasing else np.arange(n)[::-1]
+    lower = np.expand_dims(x, -1) ** np.maximum(powers - 1, 0)
+    return cast(np.sum(g * powers * lower, axis=-1), x)
+
+
+def of_diagflat(g: Any, ans: Any, v: Any, k: int = 0) -> Any:
+    return as_operand(np.diagonal(g, k), v)
+
+
+def _fractions(num: Any, endpoint: bool, ndim: int, axis: int) -> Any:
+    line = np.linspace(0, 1, num, endpoint=endpoint)
+    return np.moveaxis(np.reshape(line, (-1,) + (1,) * ndim), 0, axis)
+
+
+def _spaced(kind: str, which: int) -> Any:
+    """The rule of ``linspace`` (and kin) by its start (0) or stop (1)."""
+
+    def rule(
+        g: Any,
+        ans: Any,
+        start: Any,
+        stop: Any,
+        num: Any = 50,
+        endpoint: bool = True,
+        *rest: Any,
+        axis: int = 0,
+        base: Any = 10.0,
+        retstep: bool = False,
+        dtype: Any = None,
+    ) -> Any:
+        values, g = (ans[0], g[0]) if kind == "linear" and (retstep or isinstance(ans, tuple)) else (ans, g)
+        end = (start, stop)[which]
+        t = _fractions(num, endpoint, len(shape_of(values)) - 1, axis)
+        share = t if which else 1 - t
+        if kind == "logarithmic":
+            share = share * values * np.log(base)
+        if kind == "geometric":
+            share = share * values / end
+        return fit(np.sum(g * share, axis=axis), end)
+
+    return rule
+
+
+def spaced_rules(kind: str) -> Any:
+    return (_spaced(kind, 0), _spaced(kind, 1))
