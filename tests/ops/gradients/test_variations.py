@@ -257,3 +257,18 @@ def test_repeated_indices_add_up_when_read_and_replace_when_written() -> None:
 def test_einsum(subscripts: str, shapes: list[tuple[int, ...]]) -> None:
     rng = np.random.default_rng(2)
     assert disagreements(by_name("einsum"), (subscripts, *(rng.random(s) for s in shapes)), {}) == []
+
+
+@pytest.mark.parametrize("options", [{"edge_order": 2}, {"axis": 1, "edge_order": 2}, {"axis": (1, 0)}])
+def test_difference_quotients(options: dict[str, Any]) -> None:
+    x = np.random.default_rng(2).random((4, 5))
+    assert disagreements(by_name("gradient"), (x,), options) == []
+    uneven = np.array([0.0, 1.0, 1.5, 3.0])
+    assert disagreements(by_name("gradient"), (x[:, 0], uneven.tolist()), {}) == []
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric", "wrap"])
+def test_pad(mode: str) -> None:
+    x = np.random.default_rng(2).random((4, 3))
+    for width in (2, (1, 2), ((1, 0), (2, 5))):
+        assert disagreements(by_name("pad"), (x, width), {"mode": mode}) == []
