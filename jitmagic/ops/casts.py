@@ -71,8 +71,8 @@ def _is_constant(value: Any) -> bool:
     return type(value) in (bool, int, float, complex, range)
 
 
-def _copy_method(a: Any, order: str = "C") -> tuple[tuple[Any, ...], dict[str, Any]]:
-    return (a,), {"order": order}
+def _copy_method(a: Any, order: str = "C") -> Any:
+    return a.copy(order)
 
 
 def of_cast(g: Any, ans: Any, a: Any, *args: Any, **kwargs: Any) -> Any:
@@ -104,10 +104,18 @@ op(
     "copy",
     np.copy,
     meta=_converted,
-    forms=(Form("copy", _copy_method),),
     lower=Cast(),
     vjp=(of_cast,),
     samples=(called(), called(order="C")),
+)
+op(
+    "copy_method",
+    _copy_method,
+    meta=_converted,
+    forms=(Form("copy"),),
+    lower=Cast(),
+    samples=(called(), called(order="K"), Sample(lambda rng: (np.float64(rng.random()),))),
+    note="the copy of a NumPy scalar is a scalar, where np.copy gives an array",
 )
 for _name in ("array", "asarray", "asanyarray"):
     op(_name, getattr(np, _name), meta=_converted, warns=INVALID, raises=True, vjp=(of_cast,), samples=ARRAY_SAMPLES)

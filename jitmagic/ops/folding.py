@@ -13,6 +13,7 @@ from jitmagic.graph.shapes import SymInt
 from jitmagic.ops.probing import probe
 from jitmagic.ops.quiet import Quiet
 from jitmagic.ops.record import Arguments, Inferred
+from jitmagic.ops.refusals import unsupported
 from jitmagic.ops.sizes import Shape, product
 from jitmagic.ops.spreading import laid_out
 from jitmagic.ops.surrogates import surrogate
@@ -29,6 +30,9 @@ def fold(call: Arguments) -> Inferred:
 
 def along(call: Arguments) -> Inferred:
     """``cumsum``, ``sort`` and their like: the shape stays; without an axis it becomes flat."""
+    x = call.args[0] if call.args else None
+    if isinstance(x, ArrayMeta) and not x.ndim and isinstance(call.kwargs.get("out"), ArrayMeta):
+        unsupported(call, "into an array without axes, where NumPy reads foreign memory")
     return _cached(call, _same_shape)
 
 

@@ -97,8 +97,9 @@ def _empty_alike(array: Array) -> Array:
         fresh = np.empty_like(array, order=order, subok=False)
         if fresh.strides == array.strides:
             return fresh
-    dense = np.empty_like(array, order="K", subok=False)
-    return dense if _same_layout(dense, array) else _empty_with_gaps(array)
+    if not _same_layout(fresh := np.empty_like(array, order="K", subok=False), array):
+        return _empty_with_gaps(array)
+    return fresh if array.dtype.hasobject else np.ndarray(array.shape, array.dtype, None, 0, array.strides)
 
 
 def _same_layout(a: Array, b: Array) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from jitmagic.graph.meta import Meta
 from jitmagic.graph.shapes import ShapeEnv
 from jitmagic.ops.lowering import Lowering
+from jitmagic.ops.quiet import Quiet
 
 __all__ = ["Arguments", "Form", "Inferred", "MetaRule", "Op", "Rules", "Sample"]
 
@@ -126,8 +127,9 @@ class Op:
         return f"<op {self.name}>"
 
     def infer(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], env: ShapeEnv) -> Inferred:
-        """What ``call(*args, **kwargs)`` gives. Raises what NumPy raises for such arguments."""
-        return self.meta(Arguments(self, args, kwargs, env))
+        """What ``call(*args, **kwargs)`` gives. Raises what NumPy raises for such arguments, and warns of nothing."""
+        with Quiet():
+            return self.meta(Arguments(self, args, kwargs, env))
 
     def may_raise(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], env: ShapeEnv) -> bool:
         """Whether some data make ``call(*args, **kwargs)`` raise although ``infer`` accepts it."""

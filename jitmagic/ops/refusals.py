@@ -12,7 +12,7 @@ from jitmagic.ops.quiet import Quiet
 from jitmagic.ops.record import Arguments
 from jitmagic.ops.surrogates import hollow
 
-__all__ = ["is_small", "refuse", "run_hollow", "unsupported"]
+__all__ = ["is_small", "refuse", "run_hollow", "unsupported", "worded_as_method"]
 
 LARGEST = 1 << 16  # elements; a call that turns out to be legal must not take long
 
@@ -30,6 +30,18 @@ def run_hollow(call: Arguments) -> Any:
     """Run the call on arrays of full shape over one element each."""
     with Quiet():
         return call.op.call(*hollow(call.args), **hollow(dict(call.kwargs)))
+
+
+def worded_as_method(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Exception:
+    """``error``, raised for the function of a row, in the words of the method: ``_amax() got an unexpected ...``."""
+    try:
+        with Quiet():
+            getattr(hollow(args[0]), name)(*hollow(args[1:]), **hollow(kwargs))
+    except type(error) as found:
+        return found.with_traceback(None)
+    except Exception:  # for other reasons than the row's: there are no data behind the arrays
+        return error
+    return error
 
 
 def is_small(call: Arguments) -> bool:

@@ -18,6 +18,7 @@ from jitmagic.graph.node import Node, map_nodes
 from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.ops import Form, Op, lookup_method
 from jitmagic.ops.extern import opaque
+from jitmagic.ops.refusals import worded_as_method
 from jitmagic.ops.silenced import silenced
 from jitmagic.tracer.directives import graph_break, is_disabled, is_opaque
 from jitmagic.tracer.frame import Frame, frame_of
@@ -240,14 +241,24 @@ class Evaluator:
         self, op: Op, form: Form, args: Sequence[VariableTracker], kwargs: Mapping[str, VariableTracker]
     ) -> VariableTracker:
         """The same through another way of writing it (a method, an operator)."""
-        plain = tuple(self.operand(a) for a in args)
-        named = self._named(kwargs)
+        given = plain = tuple(self.operand(a) for a in args)
+        named = wanted = self._named(kwargs)
         if form.adapt is not None:
             try:
                 plain, named = form.adapt(*plain, **named)
             except (TypeError, ValueError) as error:
-                raise Raised(error) from None
-        return self._record(op, tuple(plain), dict(named), args, kwargs)
+                raise self._as_written(form, given, wanted, error) from None
+        try:
+            return self._record(op, tuple(plain), dict(named), args, kwargs)
+        except Raised as raised:
+            raise self._as_written(form, given, wanted, raised.error) from None
+
+    def _as_written(self, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any], error: BaseException) -> Raised:
+        """The exception that the call raises the way it is written; functions and methods word theirs differently."""
+        name = form.target
+        if not isinstance(error, TypeError) or not isinstance(name, str) or name.startswith(("__", "generic.")):
+            return Raised(error)
+        return Raised(worded_as_method(name, map_nodes(args, _meta_of), map_nodes(kwargs, _meta_of), error))
 
     def call_method_form(self, name: str, args: Sequence[VariableTracker]) -> VariableTracker:
         found = lookup_method(name)

@@ -89,7 +89,7 @@ def assert_same(graph: Graph, inputs: Inputs, backend: Any = aot_eager, **option
 
 
 def facts(value: Any) -> Any:
-    """What can be seen of one value alone; NaN payloads and the strides of axes of size 1 do not count."""
+    """What can be seen of one value alone; NaN payloads do not count."""
     if not isinstance(value, np.ndarray | np.generic):
         return type(value), repr(value)
     clean = np.array(value)
@@ -98,8 +98,7 @@ def facts(value: Any) -> Any:
     described = type(value), value.dtype, value.shape, clean.tobytes()
     if isinstance(value, np.generic):
         return described
-    strides = [s for n, s in zip(value.shape, value.strides, strict=True) if n != 1]
-    layout = strides, value.flags.writeable, value.flags.owndata, value.base is None
+    layout = value.strides, value.flags.writeable, value.flags.owndata, value.base is None
     base = None if value.base is None else (type(value.base), getattr(value.base, "shape", None))
     return *described, *layout, base
 

@@ -248,13 +248,12 @@ class _Describer:
 
     def _array(self, value: np.ndarray) -> Any:
         self.arrays.append(value)
-        strides = tuple(s for s, n in zip(value.strides, value.shape, strict=True) if n > 1) if value.size else ()
         head = (
             type(value).__name__,
             str(value.dtype),
             value.dtype.byteorder,
             value.shape,
-            strides,
+            value.strides,
             value.flags.writeable,
         )
         body = [self(v) for v in value.ravel().tolist()] if value.dtype.hasobject else _bits(value)

@@ -6,6 +6,7 @@ assignment: every statement but ``Store`` and ``Fold`` makes the value named by 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeGuard
@@ -29,6 +30,7 @@ __all__ = [
     "Value",
     "arguments_of",
     "fenced",
+    "veiled",
 ]
 
 DType: TypeAlias = np.dtype[Any]
@@ -212,6 +214,35 @@ def fenced(body: Sequence[Statement]) -> dict[Value, tuple[Value, ...]]:
     choices = [s for s in body if isinstance(s, Apply) and " if " in s.expression]
     found = {s.out: tuple(v for v in s.arguments if v in raising) for s in choices}
     return {out: arguments for out, arguments in found.items() if arguments}
+
+
+def veiled(body: Sequence[Statement]) -> frozenset[Value]:
+    """The floats that a compiler may know to be one of a few constants, and that arithmetic reads.
+
+    It would compute with the constants while it compiles (``1 / where(m, 1.0, 0.0)`` becomes a choice between 1 and
+    inf), and the floating-point flags, which NumPy reports, are lost.
+    """
+    known: set[Value] = {s.out for s in body if isinstance(s, Literal)}
+    arrays = {s.out for s in body if isinstance(s, Load | Scalar)}
+    found = set()
+    for statement in body:
+        if isinstance(statement, Cast) and statement.out.dtype.kind == "f":
+            whole = statement.source.dtype.kind in "iu" and statement.source not in arrays
+            few = statement.source.dtype.kind == "b" or whole
+        else:
+            few = isinstance(statement, Apply) and statement.out.dtype.kind == "f" and _chooses(statement, known)
+        if few and isinstance(statement, Apply | Cast):
+            found.add(statement.out)
+    read = {v for s in body if _may_raise(s) for v in arguments_of(s)}
+    return frozenset(found & read)
+
+
+def _chooses(statement: Apply, known: set[Value]) -> bool:
+    """Whether it is a choice with constants among what may be chosen."""
+    if " if " not in statement.expression:
+        return False
+    constants = any(isinstance(n, ast.Constant) for n in ast.walk(ast.parse(statement.expression, mode="eval")))
+    return constants or any(v in known for v in statement.arguments)
 
 
 def _may_raise(statement: Statement) -> TypeGuard[Apply | Cast]:

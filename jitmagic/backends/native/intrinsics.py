@@ -248,6 +248,19 @@ for _name, _kind, _word in (("float64", types.float64, _I64), ("float32", types.
     _define_quiet_comparison(f"less_equal_{_name}", _kind, _word, "<=")
 
 
+def _define_unknown(name: str, kind: Any, word: Any) -> None:
+    @define(name, kind, kind)
+    def unknown(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        """The same value, of which LLVM knows nothing: it passes through an empty piece of assembly."""
+        bits = builder.bitcast(args[0], word)
+        same = builder.asm(ir.FunctionType(word, [word]), "", "=r,0", [bits], side_effect=False)
+        return builder.bitcast(same, args[0].type)
+
+
+_define_unknown("unknown_float64", types.float64, _I64)
+_define_unknown("unknown_float32", types.float32, _I32)
+
+
 # ---------------------------------------------------------------- calls through addresses
 
 

@@ -28,6 +28,7 @@ from jitmagic.backends.loops.ir import (
     Value,
     arguments_of,
     fenced,
+    veiled,
 )
 from jitmagic.backends.loops.nest import Nest, accesses, make_nest
 from jitmagic.backends.native.abi import Operand as Words
@@ -71,11 +72,13 @@ class Emitter:
     names: dict[Access, str] = field(default_factory=dict)
     depths: dict[Value, int] = field(default_factory=dict)
     fences: dict[Any, tuple[Value, ...]] = field(default_factory=dict)
+    veils: frozenset[Value] = frozenset()
 
     def __post_init__(self) -> None:
         pairs = zip(self.kernel.operands, parse_form(self.kernel.form), strict=True)
         self.words = {operand.name: words for operand, words in pairs}
         self.fences = fenced(self.kernel.body)
+        self.veils = veiled(self.kernel.body) if self.kernel.flags else frozenset()
         self.names = {access: f"x{k}" for k, access in enumerate(accesses(self.kernel))}
 
     # ------------------------------------------------------------ prologue
@@ -138,6 +141,8 @@ class Emitter:
                     terms.append(f"{_start(access.operand, axis, index)} * {access.operand}_s{axis}")
             self.text.add(f"{name} = {' + '.join(terms)}")
 
+        for dtype in dict.fromkeys(value.dtype for value in self.veils):
+            self.text.add(f"one_{dtype} = unknown_{dtype}({typed('1.0', dtype)})")
         if self.has_ranges:
             self.text.add("bad = 0")
         if self.collects_flags:
@@ -296,7 +301,10 @@ class Emitter:
             condition = range_text(statement) if isinstance(statement, Cast) else None
             if condition is not None:
                 self.text.add(f"bad |= select({condition}, 0, 1)")
-            self.text.add(f"{statement.out} = {_TEXTS[type(statement)](statement)}")
+            text = _TEXTS[type(statement)](statement)
+            if statement.out in self.veils:  # times one, which LLVM does not know to be one
+                text = typed(f"({text}) * one_{statement.out.dtype}", statement.out.dtype)
+            self.text.add(f"{statement.out} = {text}")
 
     def accumulate(self, statement: Fold, depth: int, variable: str) -> None:
         """Add to the result in memory: the way of folds along outer axes."""

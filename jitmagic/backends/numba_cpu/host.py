@@ -36,6 +36,7 @@ from jitmagic.graph import ArrayMeta, Node, SymInt
 from jitmagic.graph.polynomial import Polynomial, Symbol
 from jitmagic.ops.functional import copy_layout
 from jitmagic.ops.lowering import Fill
+from jitmagic.ops.orders import inner_first
 from jitmagic.ops.quiet import outspoken
 from jitmagic.ops.record import Op
 
@@ -189,8 +190,9 @@ class Writer:
         assert isinstance(base.meta, ArrayMeta)
         name = self.names[node] = source if node in self.in_place else f"t{len(self.names)}"
         if node not in self.in_place:
-            # a dense array's own copy is what copy_layout makes of it
-            copied = f"{source}.copy('K')" if dense_axes(base.meta) is not None else f"copy_layout({source})"
+            # a dense array's own copy is what copy_layout makes of it, but for the strides of axes of size 1
+            is_simple = dense_axes(base.meta) is not None and 1 not in base.meta.shape
+            copied = f"{source}.copy('K')" if is_simple else f"copy_layout({source})"
             self.lines.append(f"    {name} = {copied}")
         part = name + "".join(f"[{self.text(step.args[0])}]" for step in path)
         self.lines.append(f"    {part}[...] = {self.text(value)}")
@@ -261,16 +263,15 @@ class Writer:
         """A new array in NumPy's memory order."""
         meta = node.meta
         assert isinstance(meta, ArrayMeta)
-        dtype = self.constant(meta.dtype, "d")
-        axes = dense_axes(meta)
-        live = axes[::-1] if axes is not None else tuple(range(meta.ndim))
-        if live == tuple(sorted(live)):
-            return f"empty({self.shape(meta.shape)}, {dtype})"
-        if live == tuple(sorted(live, reverse=True)):
-            return f"empty({self.shape(meta.shape)}, {dtype}, 'F')"
-        order = [*(a for a in range(meta.ndim) if a not in live), *live]
-        packed = self.shape(tuple(meta.shape[a] for a in order))
-        return f"empty({packed}, {dtype}).transpose({tuple(order.index(a) for a in range(meta.ndim))})"
+        shape, dtype = self.shape(meta.shape), self.constant(meta.dtype, "d")
+        axes = inner_first(meta.hint_shape, meta.strides)
+        is_packed = ArrayMeta.packed(meta.dtype, meta.shape, axes).strides == meta.strides
+        if is_packed and axes == tuple(range(meta.ndim))[::-1]:
+            return f"empty({shape}, {dtype})"
+        if is_packed and axes == tuple(range(meta.ndim)):
+            return f"empty({shape}, {dtype}, 'F')"
+        strides = self.shape(packed_strides(meta, axes) if is_packed else meta.strides)
+        return f"ndarray({shape}, {dtype}, None, 0, {strides})"  # it owns its data, which a transposed view does not
 
     def loop_address(self, kernel: Kernel, name: str) -> str:
         """The three addresses of an inner loop, in memory that the program keeps."""
@@ -311,6 +312,16 @@ def parts(total: int) -> int:
     return 1 << min(MOST_PARTS, max(0, (total // PART).bit_length() - 1))
 
 
+def packed_strides(meta: ArrayMeta, inner_first: tuple[int, ...]) -> tuple[Any, ...]:
+    """The strides of a new array, with symbolic sizes in them."""
+    strides: list[Any] = [0] * meta.ndim
+    step: Any = meta.dtype.itemsize
+    for axis in inner_first:
+        strides[axis] = step
+        step = meta.shape[axis] * step
+    return tuple(strides)
+
+
 def product(sizes: list[Any]) -> Any:
     total: Any = 1
     for n in sizes:
@@ -349,6 +360,7 @@ def write_host(plan: Schedule, natives: dict[str, Native]) -> Host:
     writer = Writer(plan, natives)
     writer.scope |= {
         "empty": np.empty,
+        "ndarray": np.ndarray,
         "Bail": Bail,
         "listened": listened,
         "parts": parts,

@@ -8,6 +8,7 @@ import numpy as np
 
 from jitmagic.backends.loops.updates import is_plain_update
 from jitmagic.graph import ArrayMeta, Node
+from jitmagic.graph.node import nodes_in
 from jitmagic.ops.lowering import Cast, Fill, View
 
 __all__ = ["may_speak"]
@@ -24,11 +25,15 @@ def may_speak(node: Node) -> bool:
     call, lower = node.op.call, getattr(node.op, "lower", None)
     if is_plain_update(node) or isinstance(lower, Cast):
         return _drops_imaginary(node)
-    return not isinstance(call, np.ufunc) and not isinstance(lower, Fill | View) and call not in SILENT
+    if isinstance(call, np.ufunc):
+        return bool(node.kwargs) and _drops_imaginary(node)  # (abs of a complex number, and its like, say nothing)
+    if call in SILENT:
+        return _drops_imaginary(node)
+    return not isinstance(lower, Fill | View)
 
 
 def _drops_imaginary(node: Node) -> bool:
     """Whether complex numbers become real ones, about which NumPy warns."""
-    sources = [a.meta for a in node.args if isinstance(a, Node) and isinstance(a.meta, ArrayMeta)]
+    sources = [a.meta for a in nodes_in(node.args) if isinstance(a.meta, ArrayMeta)]
     is_complex = isinstance(node.meta, ArrayMeta) and node.meta.dtype.kind == "c"
     return not is_complex and any(m.dtype.kind == "c" for m in sources)

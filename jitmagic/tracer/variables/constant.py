@@ -28,6 +28,13 @@ def is_literal(value: Any) -> bool:
     return type(value) in LITERALS
 
 
+def _is_its_text(value: Any) -> bool:
+    """Whether ``repr(value)`` is an expression for it: not for inf and nan, nor for complex numbers with a -0.0."""
+    if isinstance(value, float):
+        return bool(np.isfinite(value))
+    return not isinstance(value, complex)
+
+
 class Constant(VariableTracker):
     """One known immutable value. Its methods and attributes are run for real."""
 
@@ -78,7 +85,7 @@ class Constant(VariableTracker):
 
     def reconstruct(self, emit: Emitter) -> str:
         value = self.value
-        if is_literal(value) and not (isinstance(value, float | complex) and not np.isfinite(value)):
+        if is_literal(value) and _is_its_text(value):
             return "..." if value is Ellipsis else repr(value)
         return emit.constant(value)
 

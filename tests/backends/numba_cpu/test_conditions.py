@@ -14,7 +14,8 @@ from jitmagic.backends.base import Bail
 from jitmagic.backends.numba_cpu.program import Program, compile_graph
 from jitmagic.graph import Graph
 from jitmagic.ops.quiet import outspoken
-from tests.backends.building import Recorder, assert_agrees
+from tests.backends.building import Recorder, assert_agrees, assert_same
+from tests.loops.outcomes import define
 
 
 def quotient(n: int = 100) -> tuple[Program, Graph, list[np.ndarray]]:
@@ -229,3 +230,35 @@ def test_warnings_of_other_threads_stay_warnings() -> None:
         assert list(warnings.filters) == before
     assert [str(w.message) for w in shown] == ["from another thread"]
     assert [str(c) for c in caught] == ["from the extern"]
+
+
+FEW = {  # expressions over values that are one of a few constants, and the condition that they meet
+    "1 / m": "divide",
+    "(m & ~m) / (m | m)": "invalid",
+    "1 / np.where(m, 1.0, 0.0)": "divide",
+    "np.float32(1) / np.where(m, np.float32(1), np.float32(0))": "divide",
+    "(i - i) / (i - i)": "invalid",
+    "1.0 / (i * 0)": "divide",
+    "np.where(m, 1e300, 1.0) * np.where(m, 1e300, 1.0)": "over",
+    "np.where(m, np.inf, 1.0) - np.where(m, np.inf, 1.0)": "invalid",
+    "np.where(m, np.inf, 0.0) * 0": "invalid",
+    "np.where(m, 1 / np.where(m, 1.0, 0.0), 0.0)": "divide",
+    "(1 / np.sign(x)).sum()": "divide",
+    "np.sqrt(np.where(m, 1.0, -1.0))": "invalid",
+}
+
+
+@pytest.mark.parametrize("expression", FEW)
+def test_constants_that_a_compiler_could_compute_with_still_report(expression: str) -> None:
+    """``1 / where(m, 1.0, 0.0)`` must not become ``where(m, 1.0, inf)``: NumPy divides, and says so."""
+    f = define(f"def f(x, m, i):\n    return {expression}\n", "few", np=np)
+    compiled = jm.compile(f)
+    x, m, i = np.array([1.0, 0.0, -2.0, 3.0] * 5), np.array([True, False] * 10), np.arange(20)
+    with jm.configure(demote=False):
+        for _ in range(2):
+            with np.errstate(all="ignore", **{FEW[expression]: "raise"}), pytest.raises(FloatingPointError):  # type: ignore[arg-type]  # the names are keys
+                compiled(x, m, i)
+        with np.errstate(all="ignore"):
+            assert_same(compiled(x, m, i), f(x, m, i))
+    assert compiled.jit.compiles
+    assert not compiled.jit.breaks()

@@ -216,3 +216,20 @@ def test_a_short_fold_alone_has_a_kernel_and_a_long_one_has_not() -> None:
         program = compile_graph(graph)
         assert len(program.kernels) == count
         assert_agrees(program, graph, recorder.inputs)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (3, 1), (2, 3, 4)])
+@pytest.mark.parametrize("name", ["sum", "any"])
+def test_all_strides_are_numpys(name: str, shape: tuple[int, ...]) -> None:
+    """Those of axes of size 1 too, which ``keepdims`` makes, for every order of the axes in memory."""
+    for order in itertools.permutations(range(len(shape))):
+        x = np.ones(tuple(shape[a] for a in order)).transpose(np.argsort(order))
+        for axis in range(len(shape)):
+            recorder = Recorder()
+            node = recorder.input(x)
+            doubled = recorder.call("multiply", node, 2.0)
+            graph = recorder.finish(doubled, recorder.call(name, doubled, axis=axis, keepdims=True))
+            found = compile_graph(graph)([x])
+            wanted = [x * 2.0, getattr(x * 2.0, name)(axis=axis, keepdims=True)]
+            assert [a.strides for a in found] == [a.strides for a in wanted], (order, axis)
+            assert all(a.flags.owndata for a in found)

@@ -1,0 +1,54 @@
+"""Random programs over arrays show, compiled, all that they show in plain Python; a quick set of fixed seeds.
+
+To look further: ``python -m tests.fuzz.array_check FIRST LAST [BACKEND]`` from the root of the repository.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jitmagic as jm
+from tests.fuzz.array_check import check
+from tests.fuzz.array_outcomes import define, differing, outcome
+from tests.fuzz.array_programs import make_array_program
+
+
+@pytest.mark.parametrize(("backend", "seeds"), [("aot_eager", range(80)), ("numba", range(1000, 1012))])
+def test_random_array_programs_show_what_plain_python_shows(backend: str, seeds: range) -> None:
+    """Running everything plainly must not pass: most programs are captured."""
+    compiled = 0
+    for seed in seeds:
+        program = make_array_program(seed)
+        found = check(program.text, seed, backend)
+        assert not found.differences, "\n".join([f"seed {seed}", program.text, *found.differences])
+        compiled += found.compiled
+    assert compiled >= 0.8 * len(seeds)
+
+
+NARROWING = (
+    "x.sum(dtype=np.float32)",
+    "np.sum(x, None, np.float32)",
+    "x.cumsum(dtype=np.float32)",
+    "np.concatenate([x, x], dtype=np.float32, casting='unsafe')",
+    "np.add(x, x, dtype=np.float32, casting='unsafe')",
+    "x.astype(np.float32)",
+)
+
+
+@pytest.mark.parametrize("backend", ["numba", "aot_eager"])
+@pytest.mark.parametrize("expression", NARROWING)
+@pytest.mark.parametrize("filters", ["always", "error"])
+def test_a_lost_imaginary_part_is_reported_where_plain_python_reports_it(
+    expression: str, filters: str, backend: str
+) -> None:
+    """Category, text, file and line; a method and a function of NumPy warn from different files."""
+    text = f"def f(x):\n    y = {expression}\n    return y\n"
+    plain, compiled = define(text, "narrowing"), jm.compile(define(text, "narrowing"), backend=backend)
+    x = np.array([1 + 1j, 2, 3j])
+    wanted = outcome(plain, [x], filters)
+    assert wanted["warnings"] or wanted["error"]
+    with jm.configure(demote=False):
+        for _ in range(2):
+            assert differing(wanted, outcome(compiled, [x], filters)) == []
+    assert compiled.jit.compiles
