@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -112,7 +113,7 @@ def _broadcast(array: Any) -> Any:
     return np.broadcast_to(array[:1], array.shape) if array.ndim and array.shape[0] else array
 
 
-_LAYOUTS = {
+_LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "C": lambda x: x,
     "F": np.asfortranarray,
     "reversed": _reversed,

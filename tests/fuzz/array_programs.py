@@ -138,7 +138,7 @@ class _Writer:
         return self.fill(self.pick(("print({0}.shape, {0}.dtype)", "print({0})", "print(float({0}.sum()))"))), ""
 
     def simple(self) -> tuple[str, str]:
-        return self.assign() if self.random.random() < 0.55 else self.write()  # type: ignore[no-any-return]
+        return self.assign() if self.random.random() < 0.55 else self.write()
 
     def condition(self) -> tuple[str, str]:
         lines, name = [f"if {self.fill(self.pick(WORDS['conditions']))}:"], self.name()
