@@ -14,13 +14,11 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
+from jitmagic.ops.quiet import Quiet
 from jitmagic.runtime.layout import Layout
-from jitmagic.runtime.tracebacks import as_plain
+from jitmagic.runtime.tracebacks import hide_ours
 
 __all__ = ["Link", "Target", "link_in", "linked", "make_trampoline"]
-
-# Names of local variables that no parameter can have.
-_LINK, _ERROR, _HIDE = "jitmagic link", "jitmagic error", "jitmagic hide"
 
 
 class Target:
@@ -110,9 +108,7 @@ def make_trampoline(code: CodeType, link: Link, door: Callable[..., Any] | None 
     function would have given.
     """
     layout = Layout.of(code)
-    tree = ast.parse(_TEMPLATE if door is None else _TEMPLATE.replace("link().run()", "link()"))
-    for node in ast.walk(tree):
-        _rename(node)
+    tree = ast.parse(_TEMPLATE if door is None else _TEMPLATE.replace(".run()", ""))
     outer = tree.body[0]
     assert isinstance(outer, ast.FunctionDef)
     inner = outer.body[0]
@@ -125,39 +121,32 @@ def make_trampoline(code: CodeType, link: Link, door: Callable[..., Any] | None 
         if "lineno" in node._attributes:
             node.lineno = node.end_lineno = 1  # type: ignore[attr-defined]  # every node with the field has it
             node.col_offset = node.end_col_offset = 0  # type: ignore[attr-defined]  # the same
-    module = compile(tree, code.co_filename, "exec", dont_inherit=True)
+    with Quiet():  # it warns of texts that are called; others stand in their place afterwards
+        module = compile(tree, code.co_filename, "exec", dont_inherit=True)
     made = _code_in(_code_in(module))
-    constants = {"\0link": door or link, "\0hide": as_plain}
+    constants = {"\0link": door or link, "\0hide": hide_ours}
     return made.replace(
         co_consts=tuple(constants.get(c, c) if isinstance(c, str) else c for c in made.co_consts),
         co_name=code.co_name,
         co_qualname=code.co_qualname,
+        co_varnames=code.co_varnames,
+        co_nlocals=code.co_nlocals,
         co_firstlineno=code.co_firstlineno,
         co_flags=made.co_flags | (code.co_flags & _KEPT_FLAGS),
     )
 
 
 _KEPT_FLAGS = 0x1FF0000 & ~0x1FFF  # the flags of __future__ imports
+# The callables are constants: a variable for them would be seen among those of the function.
 _TEMPLATE = """
 def outer():
     def inner():
-        link = "\\0link"
         try:
-            return link().run()
-        except BaseException as error:
-            hide = "\\0hide"
-            hide(error)
+            return "\\0link"().run()
+        except BaseException:
+            "\\0hide"()
             raise
 """
-_RENAMED = {"link": _LINK, "error": _ERROR, "hide": _HIDE}
-
-
-def _rename(node: ast.AST) -> None:
-    """Give the template's own variables names that cannot be those of a parameter."""
-    if isinstance(node, ast.Name) and node.id in _RENAMED:
-        node.id = _RENAMED[node.id]
-    elif isinstance(node, ast.ExceptHandler):
-        node.name = _ERROR
 
 
 def _arguments(layout: Layout) -> ast.arguments:

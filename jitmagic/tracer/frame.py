@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 from jitmagic.errors import Span, Unsupported
 from jitmagic.ops.quiet import Quiet
 
-__all__ = ["Frame", "FunctionNode", "frame_of", "is_piece", "register", "span_of"]
+__all__ = ["Frame", "FunctionNode", "frame_of", "is_piece", "register", "span_of", "whole_of"]
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -89,12 +89,20 @@ def frame_of(function: FunctionType) -> Frame:
     return _frame_of_code(function.__code__)
 
 
-_pieces: weakref.WeakKeyDictionary[CodeType, FunctionNode] = weakref.WeakKeyDictionary()
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Where a generated function comes from: its syntax, and the code of the user's function that it is a part of."""
+
+    node: FunctionNode
+    whole: CodeType
 
 
-def register(code: CodeType, node: FunctionNode) -> None:
-    """Say which syntax a generated function (a resume function, an outlined body) was compiled from."""
-    _pieces[code] = node
+_pieces: weakref.WeakKeyDictionary[CodeType, _Piece] = weakref.WeakKeyDictionary()
+
+
+def register(code: CodeType, node: FunctionNode, of: CodeType) -> None:
+    """Say what a generated function (a resume function, an outlined body) was compiled from: a part ``of`` this."""
+    _pieces[code] = _Piece(node, whole_of(of))
 
 
 def is_piece(code: CodeType) -> bool:
@@ -102,8 +110,21 @@ def is_piece(code: CodeType) -> bool:
     return code in _pieces
 
 
+def whole_of(code: CodeType) -> CodeType:
+    """The code of the user's function that this piece is a part of; any other code is whole itself.
+
+    Codes are equal whatever their file is called, so that of a cell that was run twice is put right here.
+    """
+    piece = _pieces.get(code)
+    if piece is None:
+        return code
+    same = piece.whole.co_filename == code.co_filename
+    return piece.whole if same else piece.whole.replace(co_filename=code.co_filename)
+
+
 def _frame_of_code(code: CodeType) -> Frame:
-    return Frame(code, _pieces.get(code) or _find(code))
+    piece = _pieces.get(code)
+    return Frame(code, piece.node if piece else _find(code))
 
 
 @functools.lru_cache(maxsize=512)

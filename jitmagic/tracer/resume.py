@@ -10,6 +10,7 @@ original closure cells. Two functions come out of a break before statement S wit
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CellType, CodeType, FunctionType
@@ -27,6 +28,7 @@ __all__ = ["BreakHere", "Continuation", "continue_after"]
 
 Definition = TypeVar("Definition", ast.FunctionDef, ast.ClassDef)
 NEXT, LOCALS = "_jm_next", "_jm_locals"
+PIECE_NAME = "_jm_piece"
 DRAWN = "jm_drawn"  # attribute of a function's syntax: parameters that are new random numbers at every call
 
 
@@ -155,7 +157,7 @@ def compile_piece(
         head.append(ast.Nonlocal(nonlocals))
     local = frame.local_names - set(free) - set(parameters) - declared - assigned
     head += [_never_assigned(n) for n in sorted(local & names_in(statements))]
-    name = "_jm_piece"  # not the function's own name, which its body may use
+    name = PIECE_NAME  # not the function's own name, which its body may use
     inner = _function(name, parameters, [*head, *statements])
     setattr(inner, DRAWN, drawn)
     outer = _function("_jm_cells", free, [inner])
@@ -170,21 +172,33 @@ def compile_piece(
     with Quiet():  # Python has warned of these statements when the user's text was run
         compiled = compile(module, frame.filename, "exec", flags, dont_inherit=True)
     code = _innermost(compiled, name)
-    renamed = _renamed(code, frame.code)
-    register(renamed, inner)
+    renamed: CodeType = _renamed(code, frame.code)
+    register(renamed, inner, frame.code)
     bodies = {n.name: n for n in statements if isinstance(n, ast.FunctionDef) and n.name.startswith(BODY)}
     for before, after in zip(code.co_consts, renamed.co_consts, strict=True):
         if isinstance(before, CodeType) and before.co_name in bodies:
-            register(after, bodies[before.co_name])
+            register(after, bodies[before.co_name], frame.code)
     return renamed
 
 
-def _renamed(code: CodeType, original: CodeType) -> CodeType:
-    """The code under the name of the user's function, so that tracebacks show that; outlined bodies too."""
-    constants = tuple(
-        _renamed(c, original) if isinstance(c, CodeType) and c.co_name.startswith(BODY) else c for c in code.co_consts
+_OURS = re.compile(rf"^.*\b{PIECE_NAME}(\.<locals>\.{BODY}\w+)*(?=$|\.)")
+
+
+def _renamed(constant: Any, original: CodeType) -> Any:
+    """The code under the name of the user's function, for tracebacks; so is all that it defines.
+
+    The qualified name of a class is a text among the constants of its body.
+    """
+    if isinstance(constant, str):
+        return _OURS.sub(lambda found: original.co_qualname, constant)
+    if not isinstance(constant, CodeType):
+        return constant
+    named = constant.co_name == PIECE_NAME or constant.co_name.startswith(BODY)
+    return constant.replace(
+        co_name=original.co_name if named else constant.co_name,
+        co_qualname=_OURS.sub(lambda found: original.co_qualname, constant.co_qualname),
+        co_consts=tuple(_renamed(each, original) for each in constant.co_consts),
     )
-    return code.replace(co_name=original.co_name, co_qualname=original.co_qualname, co_consts=constants)
 
 
 def _declarations(frame: Frame) -> set[str]:
