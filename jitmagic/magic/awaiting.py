@@ -10,13 +10,12 @@ import ast
 import re
 import warnings
 from collections.abc import Callable
-from typing import Any
 
+from jitmagic.magic.refusing import call_of_magic
 from jitmagic.magic.rewrite import needs_await
 
 __all__ = ["AwaitTransform"]
 
-_CALL = re.compile(r"get_ipython\(\)\.run_cell_magic\('compile', ")
 _MAY_AWAIT = re.compile(r"\b(await|async)\b")
 
 
@@ -28,16 +27,15 @@ class AwaitTransform:
 
     def __call__(self, lines: list[str]) -> list[str]:
         """Never raises: an exception here would break every later cell of the session."""
-        if not lines or not _CALL.match(lines[0]):
+        call = call_of_magic(lines)
+        if call is None:
             return lines
         try:
-            return ["await " + lines[0], *lines[1:]] if self._awaits(lines) else lines
+            return ["await " + lines[0], *lines[1:]] if self._awaits(call[1]) else lines
         except Exception:  # not Python (yet): the runner will say so
             return lines
 
-    def _awaits(self, lines: list[str]) -> bool:
-        call: Any = ast.parse("".join(lines)).body[0]
-        body = call.value.args[2].value
+    def _awaits(self, body: str) -> bool:
         if not _MAY_AWAIT.search(body):
             return False
         with warnings.catch_warnings():  # the runner parses it again, and warns once

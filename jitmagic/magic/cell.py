@@ -15,12 +15,11 @@ from IPython.core.error import UsageError
 
 from jitmagic.magic.collector import Collector
 from jitmagic.magic.engine import Engine
-from jitmagic.magic.failure import as_in_plain_cell
 from jitmagic.magic.functions import CompileStep, Made
 from jitmagic.magic.options import CellOptions
 from jitmagic.magic.rewrite import Definition, find_functions, mark, needs_await, select
 from jitmagic.magic.runner import CellProgram, Outcome, parse, run, run_async
-from jitmagic.magic.source import CellSource, RawCells, locate
+from jitmagic.magic.source import RawCells, locate
 from jitmagic.magic.timing import CallRecorder, time_calls
 
 __all__ = ["CellCompiler"]
@@ -41,7 +40,8 @@ class CellCompiler:
     def run(self, options: CellOptions, body: str) -> Any:
         """Run the cell; a coroutine if it awaits at top level (see ``awaiting``)."""
         __tracebackhide__ = True
-        source, tree = self._read(body)
+        source = locate(self.shell, self.raw.text, body)
+        tree = parse(self.shell, source)
         made = Made()
         table = self._marked(tree, options, made)
         program = CellProgram(tree, source.filename, table)
@@ -60,15 +60,6 @@ class CellCompiler:
         with self._timing(options, made):
             outcome = await run_async(self.shell, program)
         return _value(outcome, body)
-
-    def _read(self, body: str) -> tuple[CellSource, ast.Module]:
-        __tracebackhide__ = True
-        try:
-            source = locate(self.shell, self.raw.text, body)
-            return source, parse(self.shell, source)
-        except SyntaxError as error:
-            failed = as_in_plain_cell(self.shell, error)
-        raise failed
 
     def _marked(self, tree: ast.Module, options: CellOptions, made: Made) -> dict[str, CompileStep]:
         """Mark the functions to compile in ``tree``; what each mark stands for."""

@@ -1,99 +1,88 @@
-"""Takes an exception of a cell, gives the one to raise, which is shown as the plain cell would show it."""
+"""Takes an exception of a cell, leaves in its traceback what the plain cell would have left there."""
 
 from __future__ import annotations
 
-import traceback
+import functools
+import sys
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-__all__ = ["as_in_plain_cell", "out_of_coroutine"]
+__all__ = ["out_of_coroutine", "show_as_plain"]
 
-_OURS = "jitmagic.magic."
+_OURS, _SHELL = "jitmagic.magic.", "IPython."
 
 
-def as_in_plain_cell(shell: Any, error: BaseException) -> BaseException:
-    """Let IPython render ``error`` without the frames of this package; the exception to raise instead of it.
+def show_as_plain(shell: Any) -> Callable[[], None]:
+    """Let ``shell`` show, keep and debug exceptions without the frames of a magic; gives what undoes it.
 
-    It is the same object, except for a SyntaxError: IPython would list its own frames with it.
+    IPython has no hook between the end of a cell and the traceback, so its method is wrapped in this one object.
     """
-    frames = _user_frames(error.__traceback__)
-    if isinstance(error, SyntaxError):
-        return _syntax_error(shell, error, frames)
-    if not hasattr(error, "_render_traceback_"):
-        _attach(error, lambda: _render(shell, error, _user_frames(error.__traceback__)))
-    return error
+    show = shell.showtraceback
+
+    @functools.wraps(show)
+    def showtraceback(exc_tuple: Any = None, *args: Any, **kwargs: Any) -> Any:
+        error = exc_tuple[1] if exc_tuple else sys.exception()
+        if isinstance(error, BaseException):
+            hide_magic(error)
+        return show(exc_tuple, *args, **kwargs)
+
+    def undo() -> None:
+        if vars(shell).get("showtraceback") is showtraceback:
+            del shell.showtraceback
+
+    shell.showtraceback = showtraceback
+    return undo
+
+
+def hide_magic(error: BaseException) -> None:
+    """Take out of the traceback the frames between IPython, which runs the cell, and the user's statement.
+
+    They are ours in a row, what IPython does to call a magic, and the line that stands in the cell for the magic.
+    Nothing is taken out where no user's frame comes after ours: that is a fault of ours, or a usage error.
+    """
+    entries = _entries(error.__traceback__)
+    first = next((i for i, entry in enumerate(entries) if _belongs(entry, _OURS)), len(entries))
+    after = next((i for i in range(first, len(entries)) if not _belongs(entries[i], _OURS)), None)
+    if after is None:
+        return
+    while first and _belongs(entries[first - 1], _SHELL):
+        first -= 1
+    if first > 1:
+        entries[first - 2].tb_next = entries[after]
+    else:
+        error.__traceback__ = entries[after]
+
+
+def _belongs(entry: TracebackType, package: str) -> bool:
+    return str(entry.tb_frame.f_globals.get("__name__", "")).startswith(package)
+
+
+def _entries(first: TracebackType | None) -> list[TracebackType]:
+    found = []
+    while first is not None:
+        found.append(first)
+        first = first.tb_next
+    return found
 
 
 def out_of_coroutine(shell: Any, error: BaseException) -> BaseException:
     """What a coroutine may raise for ``error``: the same, or a stand-in for StopIteration (PEP 479)."""
     if not isinstance(error, StopIteration):
         return error
-    return _named_like(error, lambda: _render(shell, error, _user_frames(error.__traceback__)))
-
-
-def _render(shell: Any, error: BaseException, frames: TracebackType | None) -> Any:
-    return shell.InteractiveTB.structured_traceback(type(error), error, frames, tb_offset=0)
-
-
-def _attach(error: BaseException, render: Callable[[], Any]) -> None:
-    try:
-        object.__setattr__(error, "_render_traceback_", _Rendering(render))
-    except (AttributeError, TypeError):
-        return  # an exception that takes no attributes is shown with our frames in it
-
-
-class _Rendering:
-    """What IPython calls to draw an exception; a copied or pickled exception goes without."""
-
-    def __init__(self, render: Callable[[], Any] | None = None) -> None:
-        self._render = render
-
-    def __call__(self) -> Any:
-        if self._render is None:
-            raise NotImplementedError("this exception was copied from the one that was raised")
-        return self._render()
-
-    def __reduce__(self) -> Any:
-        return (_Rendering, ())
-
-
-def _user_frames(chain: TracebackType | None) -> TracebackType | None:
-    """The part of the traceback after the last frame of this package; all of it if there is none."""
-    cut, last = chain, chain
-    while last is not None:
-        if last.tb_frame.f_globals.get("__name__", "").startswith(_OURS):
-            cut = last.tb_next
-        last = last.tb_next
-    return cut
-
-
-def _syntax_error(shell: Any, error: SyntaxError, frames: TracebackType | None) -> BaseException:
-    """A stand-in for a syntax error, of the cell itself (no frames) or raised by code that the cell ran."""
-
-    def render() -> Any:
-        listed = _listed(stand_in.__traceback__, frames) if frames is not None else []
-        return shell.SyntaxTB.structured_traceback(type(error), error, listed)
-
-    stand_in = _named_like(error, render)
-    return stand_in
-
-
-def _listed(whole: TracebackType | None, frames: TracebackType) -> traceback.StackSummary:
-    """What a plain cell lists: the frame of IPython that runs the cell, then the user's frames."""
-    first = traceback.extract_tb(whole, limit=1)
-    first.extend(traceback.extract_tb(frames))
-    return first
-
-
-def _named_like(error: BaseException, render: Callable[[], Any]) -> BaseException:
-    """An exception with the name and text of ``error`` but not of its class."""
+    frames = _entries(error.__traceback__)
+    users = next((entry for entry in frames if not _belongs(entry, _OURS)), None)
     stand_in: type[Exception] = type(
-        type(error).__name__,
+        "StopIteration",
         (Exception,),
-        {"__module__": type(error).__module__, "__str__": lambda self: str(error)},
+        {
+            "__module__": "builtins",
+            "__str__": lambda self: str(error),
+            "_render_traceback_": lambda self: shell.InteractiveTB.structured_traceback(
+                type(error), error, users, tb_offset=0
+            ),
+        },
     )
     made = stand_in(*error.args)
     made.__cause__, made.__suppress_context__ = error, True
-    _attach(made, render)
     return made

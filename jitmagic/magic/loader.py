@@ -18,8 +18,10 @@ from jitmagic.magic.cell import CellCompiler
 from jitmagic.magic.collector import Collector
 from jitmagic.magic.completion import Completions, matcher
 from jitmagic.magic.engine import CardOptions, Engine
+from jitmagic.magic.failure import show_as_plain
 from jitmagic.magic.magics import JitMagic
 from jitmagic.magic.progress import Progress
+from jitmagic.magic.refusing import RefusedTransform
 from jitmagic.magic.verbs import VERBS, JitLine
 from jitmagic.report import Report
 
@@ -87,9 +89,10 @@ def _listen(shell: Any, magics: JitMagic, undo: contextlib.ExitStack) -> None:
         ("post_run_cell", cells.collector.cell_ended),
     ):
         _register(shell, event, callback, undo)
-    transform = AwaitTransform(shell.transform_cell)
-    shell.input_transformers_post.append(transform)
-    undo.callback(_remove, shell.input_transformers_post, transform)
+    undo.callback(show_as_plain(shell))
+    for transform in (RefusedTransform(shell), AwaitTransform(shell.transform_cell)):
+        shell.input_transformers_post.append(transform)
+        undo.callback(_remove, shell.input_transformers_post, transform)
 
 
 def _register(shell: Any, event: str, callback: Callable[..., None], undo: contextlib.ExitStack) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-from jitmagic.magic.failure import as_in_plain_cell, out_of_coroutine
+from jitmagic.magic.failure import out_of_coroutine
 from jitmagic.magic.rewrite import bind
 from jitmagic.magic.source import CellSource
 
@@ -47,14 +47,13 @@ class Outcome:
 
 
 def parse(shell: Any, source: CellSource) -> ast.Module:
-    """The AST of the cell, after the user's own AST transformers. Raises what the plain cell would show."""
-    try:
-        tree = shell.compile.ast_parse(source.text, source.filename)
-        transformed: ast.Module = shell.transform_ast(tree)
-        return transformed
-    except SyntaxError as error:
-        failed = as_in_plain_cell(shell, error.with_traceback(None))
-    raise failed from None
+    """The AST of the cell, after the user's own AST transformers. Warns and raises as for the plain cell.
+
+    IPython asks of every cell whether it awaits, and compiles it for that; its compiler warns then for the first time.
+    """
+    shell.should_run_async(source.text, transformed_cell=source.text)
+    transformed: ast.Module = shell.transform_ast(shell.compile.ast_parse(source.text, source.filename))
+    return transformed
 
 
 def run(shell: Any, program: CellProgram) -> Outcome:
@@ -93,10 +92,8 @@ async def _steps(shell: Any, program: CellProgram) -> Outcome:
             value = eval(code, shell.user_global_ns, shell.user_ns)
             if code.co_flags & inspect.CO_COROUTINE:
                 value = await value
-    except SystemExit as error:
-        return Outcome(error=error)
     except BaseException as error:
-        return Outcome(error=as_in_plain_cell(shell, error))
+        return Outcome(error=error)
     return Outcome(value)
 
 

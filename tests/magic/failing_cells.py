@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a cell is one text, a row is read as a whole
 """Cells that fail, in every way that a cell can: text of the cell, then the later calls of what it defined."""
 
 from __future__ import annotations
@@ -22,13 +23,17 @@ def _(cell: str, *calls: str) -> Failing:
 FAILING: dict[str, Failing] = {
     # where the failing line stands
     "two arguments": _("def f(a, b):\n    return a * b + b\n", "f(np.ones(3, 'S3'), 1)"),
-    "shapes": _("def f(a, b):\n    c = a + 1\n    return c + b\n", "f(np.ones(3), np.ones(4))", "f(np.ones(2), np.ones(4))"),
+    "shapes": _(
+        "def f(a, b):\n    c = a + 1\n    return c + b\n", "f(np.ones(3), np.ones(4))", "f(np.ones(2), np.ones(4))"
+    ),
     "defaults and keywords": _(
         "def f(a, /, b=2, *rest, scale=3.0, **more):\n    return (a + b) / np.ones((2, 2)) @ np.ones(3)\n",
         "f(np.ones(2))",
         "f(np.ones(2), 1, 2, scale=1, other=5)",
     ),
-    "with": _("def f(a):\n    with np.errstate(all='raise'):\n        return 1 / a\n", "f(np.zeros(3))", "f(np.zeros(3))"),
+    "with": _(
+        "def f(a):\n    with np.errstate(all='raise'):\n        return 1 / a\n", "f(np.zeros(3))", "f(np.zeros(3))"
+    ),
     "method in with": _(
         "class A:\n    def f(self, a):\n        with np.errstate(all='raise'):\n            return 1 / a\n",
         "A().f(np.zeros(3))",
@@ -53,7 +58,9 @@ FAILING: dict[str, Failing] = {
         "g(np.ones(3))",
         "f(np.ones(3))",
     ),
-    "after a print": _("def f(a, i):\n    print('at', i)\n    b = a * 2\n    return b[i]\n", "f(np.ones(3), 5)", "f(np.ones(3), 5)"),
+    "after a print": _(
+        "def f(a, i):\n    print('at', i)\n    b = a * 2\n    return b[i]\n", "f(np.ones(3), 5)", "f(np.ones(3), 5)"
+    ),
     "after a break": _(
         "def f(a, i):\n    b = a * 2\n    open('/dev/null').close()\n    c = b + 1\n    return c[i]\n",
         "f(np.ones(3), 5)",
@@ -69,15 +76,17 @@ FAILING: dict[str, Failing] = {
         "f(np.ones(3), '/no/such/file')",
         "f(np.ones(3), '/no/such/file')",
     ),
-    "condition on data": _(
-        "def f(a):\n    if a:\n        return 1\n    return 2\n", "f(np.ones(3))", "f(np.ones(3))"
-    ),
+    "condition on data": _("def f(a):\n    if a:\n        return 1\n    return 2\n", "f(np.ones(3))", "f(np.ones(3))"),
     "in a branch on data": _(
         "def f(a, i):\n    b = a + 1\n    if b.sum() > 0:\n        return b[i]\n    return b\n",
         "f(np.ones(3), 7)",
         "f(np.ones(3), 8)",
     ),
-    "in a loop": _("def f(a):\n    s = 0.0\n    for i in range(10):\n        s += a[i]\n    return s\n", "f(np.ones(4))", "f(np.ones(4))"),
+    "in a loop": _(
+        "def f(a):\n    s = 0.0\n    for i in range(10):\n        s += a[i]\n    return s\n",
+        "f(np.ones(4))",
+        "f(np.ones(4))",
+    ),
     "in a loop with a break": _(
         "def f(a):\n    s = 0.0\n    for i in range(10):\n        open('/dev/null').close()\n        s += a[i]\n    return s\n",
         "f(np.ones(4))",
@@ -92,7 +101,9 @@ FAILING: dict[str, Failing] = {
     ),
     "in a comprehension": _("def f(a):\n    return [a[i] for i in range(9)]\n", "f(np.ones(3))", "f(np.ones(3))"),
     "in a generator expression": _("def f(a):\n    return sum(a[i] for i in range(9))\n", "f(np.ones(3))"),
-    "in a lambda": _("f = lambda a: a[9]\ndef g(a):\n    return (lambda x: x[7])(a + 1)\n", "f(np.ones(2))", "g(np.ones(2))"),
+    "in a lambda": _(
+        "f = lambda a: a[9]\ndef g(a):\n    return (lambda x: x[7])(a + 1)\n", "f(np.ones(2))", "g(np.ones(2))"
+    ),
     "in an inner function": _(
         "def f(a):\n    def inner(b, i):\n        return b[i]\n    return inner(a + 1, 5)\n", "f(np.ones(2))"
     ),
@@ -100,7 +111,11 @@ FAILING: dict[str, Failing] = {
         "def f(a, b):\n    return (\n        a\n        + b\n        + np.ones(7)\n    )\n", "f(np.ones(3), np.ones(3))"
     ),
     # callees
-    "in a callee": _("def g(x, k):\n    return x[k]\ndef f(a):\n    b = a * 2\n    return g(b, 5)\n", "f(np.ones(2))", "f(np.ones(2))"),
+    "in a callee": _(
+        "def g(x, k):\n    return x[k]\ndef f(a):\n    b = a * 2\n    return g(b, 5)\n",
+        "f(np.ones(2))",
+        "f(np.ones(2))",
+    ),
     "in a callee that breaks": _(
         "def g(x, k):\n    open('/dev/null').close()\n    return x[k]\ndef f(a):\n    return g(a * 2, 5) + 1\n",
         "f(np.ones(2))",
@@ -108,10 +123,10 @@ FAILING: dict[str, Failing] = {
     ),
     "in a library": _("def f(a):\n    return np.linalg.inv(a)\n", "f(np.zeros((2, 2)))", "f(np.ones(3))"),
     "in NumPy's Python": _("def f(a):\n    return np.stack([a, a[:1]])\n", "f(np.ones(3))"),
-    "called with too few arguments": _("def f(a, b):\n    return a + b\ndef g(a):\n    return f(a)\n", "f(np.ones(2))", "g(np.ones(2))"),
-    "by a callback": _(
-        "def f(a):\n    return np.apply_along_axis(lambda row: row[5], 0, a)\n", "f(np.ones((2, 2)))"
+    "called with too few arguments": _(
+        "def f(a, b):\n    return a + b\ndef g(a):\n    return f(a)\n", "f(np.ones(2))", "g(np.ones(2))"
     ),
+    "by a callback": _("def f(a):\n    return np.apply_along_axis(lambda row: row[5], 0, a)\n", "f(np.ones((2, 2)))"),
     "sort key": _("def f(a):\n    return sorted([3, 1], key=lambda i: a[i])\n", "f(np.ones(2))"),
     "generator": _("def f(a):\n    for i in range(5):\n        yield a[i]\n", "list(f(np.ones(2)))"),
     "generator in a function": _(
@@ -156,7 +171,9 @@ FAILING: dict[str, Failing] = {
         "def f(a):\n    b = a + 1\n    try:\n        raise ExceptionGroup('g', [ValueError(1), KeyError(2)])\n    except* ValueError:\n        b[0] = 1\n",
         "f(np.ones(2))",
     ),
-    "assert": _("def f(a):\n    b = a.sum()\n    assert b > 5, 'too small'\n    return b\n", "f(np.ones(2))", "f(np.ones(2))"),
+    "assert": _(
+        "def f(a):\n    b = a.sum()\n    assert b > 5, 'too small'\n    return b\n", "f(np.ones(2))", "f(np.ones(2))"
+    ),
     "own exception": _(
         "class Bad(Exception):\n    def __init__(self, v): self.v = v\n    def __str__(self): return f'bad {self.v}'\ndef f(a):\n    raise Bad(a.shape)\n",
         "f(np.ones(2))",
@@ -175,9 +192,12 @@ FAILING: dict[str, Failing] = {
     "FloatingPointError": _(
         "def f(a):\n    b = a - 1\n    return 1 / b\n", "with np.errstate(all='raise'):\n    f(np.ones(2))"
     ),
-    "unbound local": _("def f(a):\n    b = a + 1\n    if a.ndim == 2:\n        c = 1\n    return b + c\n", "f(np.ones(2))"),
+    "unbound local": _(
+        "def f(a):\n    b = a + 1\n    if a.ndim == 2:\n        c = 1\n    return b + c\n", "f(np.ones(2))"
+    ),
     "unbound local after a break": _(
-        "def f(a):\n    b = a + 1\n    open('/dev/null').close()\n    if a.ndim == 2:\n        c = 1\n    return b + c\n", "f(np.ones(2))"
+        "def f(a):\n    b = a + 1\n    open('/dev/null').close()\n    if a.ndim == 2:\n        c = 1\n    return b + c\n",
+        "f(np.ones(2))",
     ),
     "unknown name": _("def f(a):\n    return a + nothing\n", "f(np.ones(2))"),
     "unknown attribute": _("def f(a):\n    return a.summ()\n", "f(np.ones(2))"),
@@ -189,9 +209,7 @@ FAILING: dict[str, Failing] = {
     # while the cell runs
     "in the cell": _("x = 1\ny = np.ones(3)[x:] @ np.ones(3)\n"),
     "a call in the cell": _("def f(a, b):\n    return a @ b\n\nf(np.ones(2), np.ones(3))\n"),
-    "a decorator": _(
-        "def deco(fn):\n    raise TypeError('not me')\n\n@deco\ndef f(a):\n    return a\n"
-    ),
+    "a decorator": _("def deco(fn):\n    raise TypeError('not me')\n\n@deco\ndef f(a):\n    return a\n"),
     "a decorator that wraps": _(
         "import functools\ndef deco(fn):\n    @functools.wraps(fn)\n    def wrapped(*args):\n        return fn(*args)\n    return wrapped\n\n@deco\ndef f(a):\n    return a[9]\n",
         "f(np.ones(2))",
@@ -200,7 +218,9 @@ FAILING: dict[str, Failing] = {
     "a default": _("def f(a, b=1 / 0):\n    return a\n"),
     "an annotation": _("def f(a: nothing):\n    return a\n"),
     "a class body": _("class A:\n    x = 1 / 0\n    def f(self): return 1\n"),
-    "top-level await": _("import asyncio\nasync def f(a):\n    await asyncio.sleep(0)\n    return a[9]\nawait f(np.ones(2))\n"),
+    "top-level await": _(
+        "import asyncio\nasync def f(a):\n    await asyncio.sleep(0)\n    return a[9]\nawait f(np.ones(2))\n"
+    ),
     "import": _("import no_such_module\ndef f(a): return a\n"),
     "eval": _("def f(a):\n    return eval('1 +')\n", "f(np.ones(2))"),
     "exec": _("exec('def f(a):\\n    return a[9]')\n", "f(np.ones(2))"),
@@ -247,5 +267,7 @@ FAILING: dict[str, Failing] = {
     "invalid escape outside": _("x = '\\d'\ny = 1 is 1\n"),
     "assert a tuple": _("def f(a):\n    assert (a, 'x')\n", "f(np.ones(2))"),
     "call a literal": _("def f(a):\n    return 1(a)\n", "f(np.ones(2))"),
-    "return in finally": _("def f(a):\n    try:\n        return a[9]\n    finally:\n        return 1\n", "f(np.ones(2))"),
+    "return in finally": _(
+        "def f(a):\n    try:\n        return a[9]\n    finally:\n        return 1\n", "f(np.ones(2))"
+    ),
 }
