@@ -41,13 +41,13 @@ class CellCompiler:
         """Run the cell; a coroutine if it awaits at top level (see ``awaiting``)."""
         __tracebackhide__ = True
         source = locate(self.shell, self.raw.text, body)
+        source.remember()
         tree = parse(self.shell, source)
         made = Made()
         table = self._marked(tree, options, made)
         program = CellProgram(tree, source.filename, table)
         if not table:
             _say_if_hidden(body)
-        source.remember()
         self.collector.defined(source.filename, options)
         if self.shell.autoawait and needs_await(tree):
             return self._run_async(program, options, made, body)
