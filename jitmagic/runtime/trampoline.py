@@ -36,9 +36,10 @@ class Link(weakref.ref[Target]):
     each other by the token (see ``linked``).
     """
 
-    __slots__ = ("__weakref__", "dead", "nothing", "token")
+    __slots__ = ("__weakref__", "dead", "known", "nothing", "token")
 
     token: str
+    known: bytes  # how compiled code knows a native entry: two words that no object has, until there is such code
     dead: Any  # what compiled code calls when the target is gone
     nothing: None  # what it finds then in place of the target
 
@@ -48,7 +49,7 @@ class Link(weakref.ref[Target]):
     def __init__(self, target: Target, token: str = "") -> None:
         super().__init__(target)  # type: ignore[call-arg]  # typeshed knows only __new__
         self.token = token or uuid.uuid4().hex
-        self.dead, self.nothing = _target_died, None
+        self.dead, self.nothing, self.known = _target_died, None, bytes(16)
 
     @property
     def door(self) -> Callable[..., Any]:

@@ -29,7 +29,17 @@ import llvmlite.binding as llvm
 
 from jitmagic.errors import InternalError
 
-__all__ = ["Address", "FloatFlag", "Operand", "Status", "block_words", "has_half", "parse_form", "split_result"]
+__all__ = [
+    "FEW_TURNS",
+    "Address",
+    "FloatFlag",
+    "Operand",
+    "Status",
+    "block_words",
+    "has_half",
+    "parse_form",
+    "split_result",
+]
 
 WORD_BYTES = 8
 MAX_DIMENSIONS = 64  # NPY_MAXDIMS of NumPy 2
@@ -60,6 +70,10 @@ class FloatFlag(IntFlag):
     OVER = 2
     UNDER = 4
     INVALID = 8
+
+
+# The first line of a text whose loops turn a few times only: vectorised code would be slower, and longer.
+FEW_TURNS = "# loops of few turns\n"
 
 
 class Address(int):

@@ -14,7 +14,7 @@ from numba.core import codegen, compiler, registry, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.cpu_options import FastMathOptions
 
-from jitmagic.backends.native.abi import Status
+from jitmagic.backends.native.abi import FEW_TURNS, Status
 from jitmagic.backends.native.intrinsics import NAMESPACE
 from jitmagic.backends.native.store import Stored
 from jitmagic.errors import InternalError
@@ -42,10 +42,16 @@ class _HostCodegen(codegen.AOTCPUCodegen):
         return str(llvm.get_host_cpu_features().flatten())
 
 
+class _ScalarCodegen(_HostCodegen):
+    """The same without vectorised loops, for texts that start with ``FEW_TURNS``."""
+
+    def _pass_builder(self, **options: Any) -> Any:
+        return super()._pass_builder(**{**options, "loop_vectorize": False})
+
+
 @cache
-def _contexts() -> tuple[Any, Any]:
+def _contexts(engine: Any) -> tuple[Any, Any]:
     target = registry.cpu_target
-    engine: Any = _HostCodegen
     host = target.target_context.subtarget(
         _internal_codegen=engine("jitmagic"),
         aot_mode=True,  # refuses what would put an absolute address into the code
@@ -112,7 +118,7 @@ def assembly(source: str, name: str, *, fastmath: bool = False) -> str:
 def _compile(source: str, name: str, filename: str, fastmath: bool) -> Any:
     scope = dict(NAMESPACE)
     exec(compile(source, filename, "exec"), scope)
-    typing_context, target_context = _contexts()
+    typing_context, target_context = _contexts(_ScalarCodegen if source.startswith(FEW_TURNS) else _HostCodegen)
     word = types.int64
     try:
         result = _compile_extra(

@@ -12,6 +12,7 @@ Importing this module imports Numba; the warm path never does.
 from __future__ import annotations
 
 import math
+import platform
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -295,7 +296,10 @@ def _float_flags(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     """The flags of this thread in NumPy's numbers. LLVM may move arithmetic across: call it around
     kernels.
     """
-    found = _external_call(builder, "fetestexcept", _I32, _I32(ALL_C_FLAGS))
+    return _in_numpys_numbers(builder, _external_call(builder, "fetestexcept", _I32, _I32(ALL_C_FLAGS)))
+
+
+def _in_numpys_numbers(builder: Any, found: Any) -> Any:
     result = _I32(0)
     for flag, bit in C_FLAGS.items():
         is_set = builder.icmp_unsigned("!=", builder.and_(found, _I32(bit)), _I32(0))
@@ -309,6 +313,48 @@ def _clear_float_flags(context: Any, builder: Any, signature: Any, args: Any) ->
     found = _external_call(builder, "fetestexcept", _I32, _I32(ALL_C_FLAGS))
     with builder.if_then(builder.icmp_unsigned("!=", found, _I32(0)), likely=False):
         _external_call(builder, "feclearexcept", _I32, _I32(ALL_C_FLAGS))
+    return context.get_dummy_value()
+
+
+def _control_instruction(builder: Any, name: str) -> Any:
+    """LLVM's name for an instruction on MXCSR, the control word of the vector unit."""
+    function = builder.module.globals.get(name)
+    if function is None:
+        function = ir.Function(builder.module, ir.FunctionType(ir.VoidType(), [_BYTES]), name)
+    return function
+
+
+def _read_control(builder: Any) -> tuple[Any, Any]:
+    with builder.goto_entry_block():
+        word = builder.alloca(_I32)
+    builder.call(_control_instruction(builder, "llvm.x86.sse.stmxcsr"), [builder.bitcast(word, _BYTES)])
+    return word, builder.load(word)
+
+
+_HAS_SSE = platform.machine().lower() in ("x86_64", "amd64")
+
+
+@define("vector_float_flags", types.int64)
+def _vector_float_flags(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """``float_flags`` of kernels that call nothing: what the x87 unit met is left out, which takes most of the time.
+
+    On x86-64 the C library's numbers are the bits of MXCSR (Intel SDM, volume 1, 10.2.3).
+    """
+    if not _HAS_SSE:
+        return _float_flags(context, builder, signature, args)
+    _, found = _read_control(builder)
+    return _in_numpys_numbers(builder, found)
+
+
+@define("clear_vector_float_flags", types.void)
+def _clear_vector_float_flags(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """``clear_float_flags`` before kernels that call nothing."""
+    if not _HAS_SSE:
+        return _clear_float_flags(context, builder, signature, args)
+    word, found = _read_control(builder)
+    with builder.if_then(builder.icmp_unsigned("!=", builder.and_(found, _I32(ALL_C_FLAGS)), _I32(0)), likely=False):
+        builder.store(builder.and_(found, _I32(~ALL_C_FLAGS)), word)
+        builder.call(_control_instruction(builder, "llvm.x86.sse.ldmxcsr"), [builder.bitcast(word, _BYTES)])
     return context.get_dummy_value()
 
 

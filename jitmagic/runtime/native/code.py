@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -23,7 +24,7 @@ from jitmagic.runtime.native.layout import API, ERRSTATE, is_known
 from jitmagic.runtime.native.steps_text import STEPS_TEXT
 from jitmagic.runtime.native.words import Words
 
-__all__ = ["compile_apart", "is_ready", "make_builtin", "prepare", "write_head"]
+__all__ = ["compile_apart", "entry_words", "is_ready", "make_builtin", "prepare", "write_head"]
 
 _TEXTS = (("entry", ENTRY_TEXT), ("steps", STEPS_TEXT), ("door", DOOR_TEXT))
 _NEW_FROM_DESCR, _SCALAR = 94, 60  # where NumPy's C API has PyArray_NewFromDescr and PyArray_Scalar
@@ -107,14 +108,23 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def make_builtin(name: str, owner: Any) -> Callable[..., Any]:
     """The builtin that runs the code ``name`` (entry or door) for ``owner``, which it keeps alive."""
-    if name not in _definitions:
-        definition = _MethodDefinition(name.encode(), _kernels[name].address, _METH_FASTCALL, None)
-        _definitions.setdefault(name, definition)
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype = ctypes.py_object
     new.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    builtin: Callable[..., Any] = new(ctypes.addressof(_definitions[name]), owner, None)
+    builtin: Callable[..., Any] = new(ctypes.addressof(_definition(name)), owner, None)
     return builtin
+
+
+def entry_words() -> bytes:
+    """Class and definition of every builtin that ``make_builtin("entry", ...)`` gives: two words."""
+    return struct.pack("<qq", id(type(len)), ctypes.addressof(_definition("entry")))
+
+
+def _definition(name: str) -> _MethodDefinition:
+    if name not in _definitions:
+        definition = _MethodDefinition(name.encode(), _kernels[name].address, _METH_FASTCALL, None)
+        _definitions.setdefault(name, definition)
+    return _definitions[name]
 
 
 def write_head(words: Words, slow: Callable[..., Any], bailed: Callable[..., Any], modes: list[int]) -> None:

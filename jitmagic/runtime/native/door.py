@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
-from jitmagic.runtime.native.code import is_ready, make_builtin
+from jitmagic.runtime.native.code import entry_words, is_ready, make_builtin
 from jitmagic.runtime.trampoline import Link
 
 __all__ = ["make_door"]
@@ -14,7 +14,10 @@ __all__ = ["make_door"]
 
 def make_door(link: Link) -> Callable[..., Any]:
     """``door(*values)`` is ``link().run(*values)``."""
-    return make_builtin("door", link) if is_ready() else MethodType(_enter, link)
+    if not is_ready():
+        return MethodType(_enter, link)
+    link.known = entry_words()
+    return make_builtin("door", link)
 
 
 def _enter(link: Link, *values: Any) -> Any:

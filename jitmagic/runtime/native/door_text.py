@@ -11,15 +11,20 @@ from jitmagic.runtime.trampoline import Link, Target
 
 __all__ = ["DOOR_TEXT"]
 
-# A METH_FASTCALL function; ``self`` is a Link.
+# A METH_FASTCALL function; ``self`` is a Link. A native entry is entered at once, without Python's calling convention.
 _DOOR = """
 def door(self, argv, count):
     target = load_int64(self, {VALUE})
     if target == load_int64(self, {NOTHING}):
         return PyObject_Vectorcall(load_int64(self, {DEAD}), argv, count, 0)
     run = load_int64(target, {RUN})
+    known = load_int64(self, {KNOWN}) + {BYTES}
+    method = load_int64(run, {VALUE})
     Py_IncRef(run)
-    answer = PyObject_Vectorcall(run, argv, count, 0)
+    if load_int64(run, {TYPE}) == load_int64(known, 0) and method == load_int64(known, 8):
+        answer = call_kernel(load_int64(method, 8), load_int64(run, {SELF}), argv, count)
+    else:
+        answer = PyObject_Vectorcall(run, argv, count, 0)
     Py_DecRef(run)
     return answer
 """
@@ -44,8 +49,8 @@ def _text() -> str:
         return ""
     target = Target()
     link = Link(target)
-    places = {"NOTHING": _slot(link, "nothing"), "DEAD": _slot(link, "dead"), "RUN": _slot(target, "run")}
-    return _DOOR.format(**OFFSETS, **places)
+    places = {name.upper(): _slot(link, name) for name in ("nothing", "dead", "known")}
+    return _DOOR.format(**OFFSETS, **places, RUN=_slot(target, "run"))
 
 
 DOOR_TEXT = _text()

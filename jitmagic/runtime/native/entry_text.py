@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from jitmagic.backends.native.abi import FEW_TURNS
 from jitmagic.runtime.native.layout import OFFSETS
 
 __all__ = ["BIG_PRIME", "ENTRY_TEXT", "REGISTERS", "Check", "Head", "Mode", "Record"]
@@ -423,4 +424,4 @@ def entry(self, argv, count):
     return PyObject_Vectorcall(load_int64(table, {H_SLOW}), argv, count, 0)
 """
 
-ENTRY_TEXT = _ENTRY.replace("{HASH}", _HASH.strip()).replace("{CHECKS}", _CHECKS.strip()).format(**_NAMES)
+ENTRY_TEXT = FEW_TURNS + _ENTRY.replace("{HASH}", _HASH.strip()).replace("{CHECKS}", _CHECKS.strip()).format(**_NAMES)

@@ -6,6 +6,7 @@ real objects before the first use: where anything differs, generated Python chec
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import sys
 import sysconfig
@@ -31,9 +32,12 @@ __all__ = [
 
 OFFSETS = {
     "TYPE": 8,  # of any object
-    "VALUE": 16,  # float: its bits; list, tuple, dict: number of items; weakref: its target; capsule: its pointer
+    "VALUE": 16,  # float: its bits; list, tuple, dict: number of items; weakref: its target; capsule: its pointer;
+    # builtin: its definition
     "ITEM": 24,  # tuple: its first item; list: address of its items
     "TAG": 24,  # dict: its version
+    "SELF": 24,  # builtin: what it is bound to
+    "BYTES": 32,  # bytes: the first of them
     "DATA": 16,  # ndarray
     "NDIM": 24,
     "SIZES": 32,
@@ -124,6 +128,7 @@ def _containers_agree() -> bool:
     item, name = object(), type("Name", (), {})
     cell, method, reference = CellType(item), MethodType(len, item), weakref.ref(name)
     size, items = OFFSETS["VALUE"], OFFSETS["ITEM"]
+    text = b"sixteen letters."
     some, pair, part, table, number = [item, item], (item, name), slice(item, name, cell), {1: 2}, 0.3
     return (
         word_at(id(pair) + size) == 2
@@ -133,6 +138,8 @@ def _containers_agree() -> bool:
         and word_at(id(table) + size) == 1
         and word_at(id(cell) + size) == id(item)
         and (word_at(id(method) + 16), word_at(id(method) + 24)) == (id(len), id(item))
+        and word_at(id(len) + OFFSETS["SELF"]) == id(builtins)
+        and ctypes.string_at(id(text) + OFFSETS["BYTES"], len(text)) == text
         and _words(id(part) + 16, 3) == (id(item), id(name), id(cell))
         and word_at(id(reference) + size) == id(name)
         and ctypes.c_double.from_address(id(number) + size).value == number

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.backends.native.abi import Address, FloatFlag
+from jitmagic.backends.native.launch import GIL_WORK
 from jitmagic.runtime.native.entry_text import REGISTERS
 from jitmagic.runtime.native.steps_text import BLOCK_WORDS, MADE, NUMBERS, Operand, Step
 from jitmagic.runtime.native.words import NoForm, Words
@@ -200,8 +201,12 @@ class _Writer:
         dtype = self.plan.scope.get(name)
         if not isinstance(dtype, np.dtype) or dtype.hasobject or not sizes:
             raise NoForm(name)  # without axes it is no array that a kernel fills
-        numbers = [self._number(size) for size in sizes]
-        self.words.add(Step.NEW, self.words.keep(dtype), len(sizes), order, *numbers)
+        head = (self.words.keep(dtype), len(sizes), order)
+        fixed = [_constant(size) for size in sizes]
+        if None in fixed:
+            self.words.add(Step.NEW, *head, *(self._number(size) for size in sizes))
+        else:
+            self.words.add(Step.NEW_FIXED, *head, *(size for size in fixed if size is not None))
 
     def _launch(self, launcher: str, arguments: list[ast.expr], flags: int | None) -> None:
         table = getattr(self.plan.scope.get(launcher), "__self__", None)
@@ -217,8 +222,12 @@ class _Writer:
         operands = [self._operand(code, e) for code, e in zip(codes, arguments[4:], strict=True)]
         self.words.kept.append(address)
         counting = 0xFF | (flags & self.plan.counted) << 8
-        head = (int(address), self._number(turns), self._number(work), counting, len(operands))
-        self.words.add(Step.LAUNCH, *head, *(word for pair in operands for word in pair))
+        pairs = [word for pair in operands for word in pair]
+        if _is_small(turns, work) and all(code >= 0 for code in codes):
+            self.words.add(Step.LAUNCH_SMALL, int(address), _constant(turns) or 0, counting, len(operands), *pairs)
+        else:
+            head = (int(address), self._number(turns), self._number(work), counting, len(operands))
+            self.words.add(Step.LAUNCH, *head, *pairs)
 
     def _operand(self, code: int, value: ast.expr) -> tuple[int, int]:
         if code == _COMPLEX:
@@ -240,13 +249,10 @@ class _Writer:
         return self.numbers[text]
 
     def _compute(self, value: ast.expr, text: str) -> int:
+        number = _constant(value)
+        if number is not None:
+            return self._fill(Step.CONSTANT, number)
         match value:
-            case ast.Constant(int(number)):
-                return self._fill(Step.CONSTANT, number)
-            case ast.UnaryOp(ast.USub(), ast.Constant(int(number))):
-                return self._fill(Step.CONSTANT, -number)
-            case ast.BinOp(ast.Constant(int(number)), ast.FloorDiv(), ast.Constant(int(divisor))) if divisor > 0:
-                return self._fill(Step.CONSTANT, number // divisor)
             case ast.BinOp(left, ast.Add(), right):
                 return self._fill(Step.ADD, self._number(left), self._number(right))
             case ast.BinOp(left, ast.Mult(), right):
@@ -263,6 +269,24 @@ class _Writer:
         self.words.add(step, self.numbered, *operands)
         self.numbered += 1
         return self.numbered - 1
+
+
+def _constant(value: ast.expr) -> int | None:
+    """The value of an integer expression that is the same in every call; None for any other."""
+    match value:
+        case ast.Constant(int(number)):
+            return number
+        case ast.UnaryOp(ast.USub(), ast.Constant(int(number))):
+            return -number
+        case ast.BinOp(ast.Constant(int(number)), ast.FloorDiv(), ast.Constant(int(divisor))) if divisor > 0:
+            return number // divisor
+    return None
+
+
+def _is_small(turns: ast.expr, work: ast.expr) -> bool:
+    """Whether a launch never lets go of the GIL, nor asks the pool."""
+    count, each = _constant(turns), _constant(work)
+    return count is not None and each is not None and 0 <= count * each < GIL_WORK
 
 
 def _flags_of(statement: ast.stmt | None) -> int | None:

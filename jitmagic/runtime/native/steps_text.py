@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from jitmagic.backends.native import pool
-from jitmagic.backends.native.abi import Status
+from jitmagic.backends.native.abi import FEW_TURNS, Status
 from jitmagic.backends.native.launch import CHUNK_WORK, CHUNKS_PER_THREAD, GIL_WORK, POOL_WORK
 from jitmagic.runtime.native.entry_text import REGISTERS, Head
 from jitmagic.runtime.native.layout import OFFSETS
@@ -36,6 +36,8 @@ class Step(IntEnum):
     TUPLE = 8  # count, r ...; fills the next made register
     HOLD = 9  # r; what is not an argument could die meanwhile: it counts as made
     SCALAR = 10  # r; the first element of an array as a NumPy scalar, in the next made register
+    NEW_FIXED = 11  # as NEW, with the sizes themselves
+    LAUNCH_SMALL = 12  # kernel, turns, status and flags that count, count, then (dimensions, r); few turns, no calls
 
 
 class Operand(IntEnum):
@@ -80,19 +82,46 @@ def steps(table, registers, p):
             answer = load_int64(registers, load_int64(p, 8) * 8)
             Py_IncRef(answer)
             break
-        if step == {S_NEW}:
+        if step == {S_NEW} or step == {S_NEW_FIXED}:
             ndim = load_int64(p, 16)
-            for axis in range(ndim):
-                store_int64(block, axis * 8, load_int64(numbers, load_int64(p, 32 + axis * 8) * 8))
+            sizes = p + 32
+            if step == {S_NEW}:
+                sizes = block
+                for axis in range(ndim):
+                    store_int64(block, axis * 8, load_int64(numbers, load_int64(p, 32 + axis * 8) * 8))
             descr = load_int64(p, 8)
             kind = load_int64(table, {H_ND_TYPE})
             Py_IncRef(descr)
-            new = call_new_array(load_int64(table, {H_NEW_ARRAY}), kind, descr, ndim, block, 0, 0, load_int64(p, 24), 0)
+            new = call_new_array(load_int64(table, {H_NEW_ARRAY}), kind, descr, ndim, sizes, 0, 0, load_int64(p, 24), 0)
             if new == 0:
                 break
             store_int64(registers, ({MADE} + made) * 8, new)
             made += 1
             p += 32 + ndim * 8
+        elif step == {S_LAUNCH_SMALL}:
+            operands = load_int64(p, 32)
+            place = block
+            stop = p + 40 + operands * 16
+            for at in range(p + 40, stop, 16):
+                ndim = load_int64(at, 0)
+                item = load_int64(registers, load_int64(at, 8) * 8)
+                store_int64(place, 0, load_int64(item, {DATA}))
+                sizes = load_int64(item, {SIZES})
+                strides = load_int64(item, {STRIDES})
+                for axis in range(ndim):
+                    store_int64(place, 8 + axis * 8, load_int64(sizes, axis * 8))
+                    store_int64(place, 8 + (ndim + axis) * 8, load_int64(strides, axis * 8))
+                place += 8 + ndim * 16
+            counting = load_int64(p, 24)
+            flags = 0
+            if counting >> 8 != 0:
+                clear_vector_float_flags()
+            status = call_kernel(load_int64(p, 8), block, 0, load_int64(p, 16))
+            if counting >> 8 != 0:
+                flags = vector_float_flags()
+            if (status | flags << 8) & counting != 0:
+                break
+            p = stop
         elif step == {S_LAUNCH}:
             kernel = load_int64(p, 8)
             turns = load_int64(numbers, load_int64(p, 16) * 8)
@@ -212,4 +241,4 @@ def steps(table, registers, p):
     return answer
 """
 
-STEPS_TEXT = _STEPS.format(**_NAMES)
+STEPS_TEXT = FEW_TURNS + _STEPS.format(**_NAMES)
