@@ -228,9 +228,17 @@ def _spaced(call: Arguments) -> Inferred:
     return Inferred(line)
 
 
+RUNNING = frozenset({"over", "under", "invalid"})  # what products report
 op("tril", np.tril, meta=probe, vjp=(of_tri(np.tril),), samples=(called(), called(k=1), called(-1, shape=(4, 4))))
 op("triu", np.triu, meta=probe, vjp=(of_tri(np.triu),), samples=(called(), called(k=1), called(-1, shape=(4, 4))))
-op("vander", np.vander, meta=probe, vjp=(of_vander,), samples=(called(shape=(4,)), called(N=3, shape=(4,))))
+op(
+    "vander",
+    np.vander,
+    meta=probe,
+    warns=RUNNING,
+    vjp=(of_vander,),
+    samples=(called(shape=(4,)), called(N=3, shape=(4,))),
+)
 op("diagflat", np.diagflat, meta=probe, vjp=(of_diagflat,), samples=(called(shape=(3,)), called(k=1, shape=(3,))))
 for _name, _samples in (
     ("eye", (Sample(lambda rng: (4,)), Sample(lambda rng: (4, 3), {"k": 1, "dtype": "f4"}))),

@@ -51,7 +51,7 @@ for _class in CLASSES:
         signature="value=0, /",
         raises=True,
         vjp=(lambda g, ans, value=0: as_operand(g, value),) if _class in SMOOTH else None,
-        warns=frozenset({"invalid", "over"}),
+        warns=frozenset({"invalid", "over", "under"}),
         samples=tuple(map(_given, (0, 1, 2.5, True, np.float32(1.5), np.int8(3), np.array(2.0)))),
         note="arrays with axes are left to plain Python",
     )

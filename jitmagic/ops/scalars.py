@@ -162,6 +162,7 @@ for _name, _call in COMPARED:
         meta=_scalar_rule,
         signature="a, b, /",
         forms=(Form(f"generic.__{_name}__"),),
+        warns=frozenset({"invalid"}),
         samples=_scalars(2),
     )
 for _name, _call, _loop in UNARY:

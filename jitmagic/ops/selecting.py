@@ -25,6 +25,9 @@ from jitmagic.ops.ufuncs import ufunc_arguments, ufunc_rule
 __all__: list[str] = []
 
 
+ALL = frozenset({"divide", "over", "under", "invalid"})
+
+
 def _where(call: Arguments) -> Inferred:
     """With one argument it is ``nonzero``."""
     given = [a for a in call.args if describe(a) is not None]
@@ -146,6 +149,7 @@ op(
     "round",
     np.round,
     meta=_round,
+    warns=ALL,
     forms=(Form(np.around), Form("round")),
     vjp=(zero(0),),
     note="derivative 0, also at the steps",
@@ -172,6 +176,7 @@ def _of_angle(g: Any, ans: Any, z: Any, deg: bool = False) -> Any:
     return fit(phase(g * (180 / np.pi) if deg else g, ans, z), z)
 
 
+COMPUTED = ("sinc", "i0")  # by ufuncs that report
 OTHERS: dict[str, Rules | None] = {
     "angle": (_of_angle,),
     "sinc": elementwise(lambda g, ans, x: g * (np.cos(np.pi * x) - ans) / np.where(x == 0, 1, x)),
@@ -180,10 +185,11 @@ OTHERS: dict[str, Rules | None] = {
     **dict.fromkeys(("isposinf", "isneginf", "isreal", "iscomplex")),
 }
 for _name, _vjp in OTHERS.items():
-    op(_name, getattr(np, _name), meta=_round if _name == "angle" else spread, vjp=_vjp, samples=reals())
-op("isclose", np.isclose, meta=spread, samples=reals(2))
+    _rule = _round if _name == "angle" else spread
+    op(_name, getattr(np, _name), meta=_rule, warns=ALL if _name in COMPUTED else NOTHING, vjp=_vjp, samples=reals())
+op("isclose", np.isclose, meta=spread, warns=ALL, samples=reals(2))
 for _name in ("allclose", "array_equal", "array_equiv"):
-    op(_name, getattr(np, _name), meta=probe, samples=reals(2))
+    op(_name, getattr(np, _name), meta=probe, warns=ALL if _name == "allclose" else NOTHING, samples=reals(2))
 op(
     "select",
     np.select,

@@ -194,6 +194,9 @@ def in_place(tx: Evaluator, name: str, left: VariableTracker, right: VariableTra
     method = _IN_PLACE.get((type(left), name))
     if method is not None and not _takes_over(tx, name, right):
         return _in_place_container(tx, method, name, left, right)
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        meant = getattr(operator, f"i{_dunder(name)}")  # constants do not change: only its exceptions are its own
+        return run(lambda: meant(left.constant(), right.constant()))
     return _ask(tx, left, f"__i{_dunder(name)}__", right) or binary(tx, name, left, right, mark="=")
 
 

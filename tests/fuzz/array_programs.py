@@ -22,10 +22,10 @@ __all__ = ["ArrayProgram", "make_array_program", "text_of"]
 
 
 def _read_vocabulary(path: Path) -> dict[str, tuple[str, ...]]:
-    """Sections of patterns, one a line; ``{0}`` and ``{1}`` stand for names of values, ``-`` for nothing."""
+    """Sections of patterns, one a line; ``{0}`` and ``{1}`` stand for names of values, ``(nothing)`` for itself."""
     blocks = re.split(r"^\[(\w+)\]$", path.read_text(), flags=re.MULTILINE)[1:]
     return {
-        name: tuple("" if line == "-" else line for line in body.strip("\n").split("\n"))
+        name: tuple("" if line == "(nothing)" else line for line in body.strip("\n").split("\n"))
         for name, body in zip(blocks[::2], blocks[1::2], strict=True)
     }
 
