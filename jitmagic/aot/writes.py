@@ -134,8 +134,8 @@ def _check_loop(builder: PureBuilder, node: Node, targets: list[Any]) -> None:
 
 
 def _reads_before_it_writes(row: Op) -> bool:
-    """True for ufuncs and what is made of them; functions outside (``einsum``) give no such promise."""
-    return isinstance(row.call, np.ufunc) or row.lower is not None or bool(row.writes)
+    """True for ufuncs, what stands for one (clip), and what is made of them; ``einsum`` gives no such promise."""
+    return isinstance(row.call, np.ufunc) or row.lower is not None or bool(row.writes or row.stands_for)
 
 
 def _without_out(builder: PureBuilder, node: Node) -> ArrayMeta | None:

@@ -1,17 +1,20 @@
-"""From a one-element array to a Python number (``x.item()``, ``float(x)``)."""
+"""From an array to a Python number: ``x.item()``, ``float(x)``, and the answer to ``value in x``."""
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
-from jitmagic.graph.meta import PyMeta
+from jitmagic.graph.meta import ArrayMeta, PyMeta
+from jitmagic.ops.describe import array_meta, describe
 from jitmagic.ops.gradients import as_operand
 from jitmagic.ops.record import Arguments, Inferred, Op
+from jitmagic.ops.refusals import unsupported
 from jitmagic.ops.registry import op
 
-__all__ = ["TO_PYTHON"]
+__all__ = ["CONTAINS", "TO_PYTHON"]
 
 
 def _to_float(array: Any) -> float:
@@ -37,3 +40,14 @@ TO_PYTHON: dict[str, Op] = {
     "f": op("to_float", _to_float, meta=_meta(float), vjp=(_from_number,)),
     "c": op("to_complex", _to_complex, meta=_meta(complex), vjp=(_from_number,)),
 }
+
+
+def _contained(call: Arguments) -> Inferred:
+    """As ``(x == value).any()``: NumPy refuses what does not broadcast."""
+    x, value = call.args
+    if isinstance(x, ArrayMeta) and (describe(value) is None or array_meta(value).ndim):
+        unsupported(call, "in an array")
+    return Inferred(PyMeta(bool))
+
+
+CONTAINS = op("contains", operator.contains, meta=_contained)

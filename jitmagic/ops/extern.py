@@ -47,13 +47,12 @@ REASONS: dict[str, str] = {
         geterrcall getbufsize get_printoptions info show_config show_runtime test set_workers set_backend
         set_global_backend register_backend""",
     "reads all the values to make text": "array2string array_repr array_str format_float_positional",
-    "raises for some values": "asarray_chkfinite",
     "gives a view or not, by the values": "trim_zeros",
     "gives another dtype or size for other values": """eig eigvals roots poly real_if_close lstsq common_type sqrtm logm
         funm signm fractional_matrix_power null_space orth eig_banded""",
-    "reads foreign memory or asks about memory": """frombuffer fromstring from_dlpack may_share_memory shares_memory
+    "reads foreign memory or asks about memory": """frombuffer from_dlpack may_share_memory shares_memory
         nditer nested_iters require""",
-    "solves a system, and LAPACK prints a complaint about made-up numbers": """polyfit chebfit legfit lagfit hermfit
+    "solves a system, and LAPACK prints a complaint about made-up numbers": """chebfit legfit lagfit hermfit
         hermefit""",
     "writes into its operands": "copyto put place putmask put_along_axis fill_diagonal",
 }

@@ -91,9 +91,20 @@ def probe(call: Arguments, *, counted: Counted | None = None, trust_constants: b
         results = [draw.run(call) for draw in draws]
     except Exception as error:
         if call.op.may_raise(call.args, call.kwargs, call.env):
-            raise Unsupported("extern-unknown", f"{call.op.name}: {error}") from error
-        draws, results = _again(call, metas)
-    return Reading(call, draws, metas, counted or (lambda place, axis: False), trust_constants).read(results)
+            draws, results = _of_other_values(call, draws, error)
+        else:
+            draws, results = _again(call, metas)
+    with Quiet():  # looking at the flags of what np.broadcast_arrays gives is warned of
+        return Reading(call, draws, metas, counted or (lambda place, axis: False), trust_constants).read(results)
+
+
+def _of_other_values(call: Arguments, draws: list[Draw], error: Exception) -> tuple[list[Draw], list[Any]]:
+    """After a refusal that the zeros of the second draw may be the reason for: weights that add up to none."""
+    varied = [replace(draw, varied=True, made=[]) for draw in draws]
+    try:
+        return varied, [draw.run(call) for draw in varied]
+    except Exception:
+        raise Unsupported("extern-unknown", f"{call.op.name}: {error}") from error
 
 
 def _refuse_overwriting(call: Arguments) -> None:
@@ -222,6 +233,8 @@ class Reading:
         if 0 in first.shape and all(hint_of(n) == m for n, m in zip(shape, first.shape, strict=True)):
             return ArrayMeta(first.dtype, shape, first.strides, writeable=first.flags.writeable)
         placed = placed_like([v for v in values if v.size] or values, shape)
+        if placed is None and all(type(n) is int for n in shape) and _alike(values):
+            placed = ArrayMeta(first.dtype, shape, first.strides)  # a part of an array whose sizes are known
         if placed is None:
             raise Unsupported("extern-unknown", f"{self.call.op.name}, whose result is not dense")
         return replace(placed, writeable=first.flags.writeable)
@@ -251,6 +264,10 @@ class Reading:
         for m in self.metas:
             if m.ndim > 1:
                 yield m.size, [prod(map(draw.size, m.shape)) for draw in self.draws]
+
+
+def _alike(values: list[Any]) -> bool:
+    return all(v.shape == values[0].shape and v.strides == values[0].strides for v in values)
 
 
 def placed_like(samples: list[Any], shape: tuple[Dim, ...]) -> ArrayMeta | None:

@@ -48,7 +48,8 @@ def _product_rule(sizes: Any) -> Any:
         shape = sizes(a.shape, b.shape)
         if shape is None:
             refuse(call)
-        small = run_clipped(call)
+        nested = tuple(array_meta(v) if isinstance(v, list | tuple) else v for v in call.args)
+        small = run_clipped(call, nested)
         out = call.kwargs.get("out")
         if not isinstance(out, ArrayMeta):
             return Inferred(laid_out(small, shape))

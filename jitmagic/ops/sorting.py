@@ -128,6 +128,14 @@ op(
     samples=(called(), called(4, range=(0.0, 1.0))),
 )
 op(
+    "histogram2d",
+    np.histogram2d,
+    meta=probe,
+    raises=True,
+    no_vjp="counts are piecewise constant",
+    samples=(Sample(lambda rng: (rng.random(9), rng.random(9), 3)),),
+)
+op(
     "compress",
     np.compress,
     vjp=(None, of_compress),

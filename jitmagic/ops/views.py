@@ -253,6 +253,19 @@ def _get_mt(a: Any) -> Any:
     return a.mT
 
 
+def _get_field(a: Any, dtype: Any, offset: int = 0) -> Any:
+    return a.getfield(dtype, offset)
+
+
+def _field(call: Arguments) -> Inferred:
+    """A part of the bytes of each element, as another dtype; sizes and strides stay."""
+    x, dtype = call.args[0], np.dtype(call.get("dtype"))
+    if not isinstance(x, ArrayMeta) or x.scalar or dtype.hasobject:
+        unsupported(call, "what is no array of numbers")
+    np.zeros(1, x.dtype).getfield(dtype, call.get("offset"))
+    return Inferred(replace(x, dtype=dtype), view_of=0)
+
+
 def _turned(g: Any, ans: Any, a: Any) -> Any:
     return np.swapaxes(g, -1, -2)
 
@@ -357,6 +370,14 @@ view_row(
     meta=_retyped,
     vjp=(of_retyped,),
     note="differentiable between a real dtype and the complex dtype that pairs it",
+)
+view_row(
+    "getfield",
+    _get_field,
+    called("i4", 4),
+    forms=(Form("getfield"),),
+    meta=_field,
+    no_vjp="the bytes of a number are no smooth function of it",
 )
 op(
     "flatten",

@@ -22,6 +22,7 @@ from jitmagic.graph.interpreter import interpret
 from jitmagic.graph.node import Node
 from jitmagic.graph.region_call import RegionCall
 from jitmagic.ops.quiet import outspoken
+from jitmagic.runtime.undoing import undoing
 from jitmagic.tracer.capture import Options
 
 __all__ = ["Kernel", "Lowered", "backend_names", "lower"]
@@ -67,17 +68,17 @@ def lower(graph: Graph, examples: Sequence[Any], options: Options) -> Lowered:
     """
     entry = _backend(options.backend)
     if not entry.pure:
-        run = entry.compile(graph, examples)
-        return Lowered(_or_bail(_telling(run)) if all(n.is_pure for n in graph.nodes) else run)
+        plain = entry.compile(graph, examples)
+        undoable = all(not n.written() for n in graph.nodes)
+        return Lowered(undoing(_or_bail(_telling(plain)), graph) if undoable else plain)
     if options.backend == "numba":
         importlib.import_module("jitmagic.runtime.native.code").compile_apart()
         _compile_regions(graph)
-    if _has_effects(graph):
-        return Lowered(_Variants(graph, aot_eager, examples))
     variants = _Variants(graph, entry.compile, examples)
     compiled = variants.known[0]
     direct = _direct(compiled)
-    return _described(direct or _or_bail(variants), compiled.program, direct is not None)
+    run = undoing(direct or _or_bail(variants), graph)
+    return _described(run, compiled.program, run is direct)
 
 
 def _interpreted(graph: Graph, examples: Sequence[Any] | None = None) -> Callable[[Sequence[Any]], list[Any]]:
@@ -113,11 +114,6 @@ def _compile_regions(graph: Graph) -> None:
         if isinstance(call, RegionCall) and call.compiled is None:
             with contextlib.suppress(Unsupported):
                 call.compiled = importlib.import_module("jitmagic.backends.regions").compile_region(call.region)
-
-
-def _has_effects(graph: Graph) -> bool:
-    """True if a second run would not do the same: such a graph must not bail (random draws)."""
-    return any(node.op is not None and node.op.effects for node in graph.nodes)
 
 
 def _or_bail(run: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], list[Any]]:

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitmagic.errors import InternalError
+from jitmagic.graph.meta import PyMeta
 from jitmagic.nn.module import Module
+from jitmagic.ops.draws import GENERATORS
 from jitmagic.tracer.directives import traced_form
 from jitmagic.tracer.effects import GlobalEffect
 from jitmagic.tracer.guards import (
@@ -46,6 +48,7 @@ from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.modules import wrap_module
 from jitmagic.tracer.variables.objects import MISSING, EnumMember, ObjectTracker, OpaqueTracker
 from jitmagic.tracer.variables.partials import PartialTracker
+from jitmagic.tracer.variables.random_generators import GeneratorTracker
 from jitmagic.tracer.variables.sequences import (
     ListTracker,
     NamedTupleTracker,
@@ -320,6 +323,17 @@ class Builder(Inputs):
             raise InternalError("functools.partial holds neither a tuple nor a dict")
         return PartialTracker(function, args.items, dict(named.items), source)
 
+    def generator(self, value: Any, source: Source) -> VariableTracker:
+        """A random generator: an input of the graph, whichever it is."""
+        known = self.output.known(value, source)
+        if known is not None:
+            return known
+        kind = type(value)
+        self.output.guards.add(guard.type_guard(source, kind))
+        tracker = GeneratorTracker(self.output.add_input(source, PyMeta(kind), value), kind, source, value)
+        self.output.track(value, tracker)
+        return tracker
+
     def callable(self, value: Any, source: Source) -> VariableTracker:
         if not is_held(source):
             self.output.guards.add(guard.identity_guard(source, value, "BUILTIN_MATCH"))
@@ -440,6 +454,7 @@ _BY_TYPE: Mapping[type, Make] = {
     types.WrapperDescriptorType: Builder.callable,
     ModuleType: Builder.module,
     np.ufunc: Builder.callable,
+    **dict.fromkeys(GENERATORS, Builder.generator),
 }
 _BY_TEST: tuple[tuple[Callable[[Any], bool], Make], ...] = (
     (lambda v: issubclass(type(v), Module), wrap_module),  # first: other tests read attributes

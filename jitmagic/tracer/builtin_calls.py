@@ -18,6 +18,7 @@ from jitmagic.tracer import (
     gradient_calls,
     iteration_calls,
     itertools_calls,
+    numpy_calls,
     operator_calls,
     output_calls,
     slot_calls,
@@ -144,4 +145,5 @@ BUILTINS: dict[Any, Handler] = {
     **DESCRIPTOR_CALLS,
     **contexts.CALLS,
     **slot_calls.ROWS,
+    **numpy_calls.ROWS,
 }

@@ -36,6 +36,8 @@ def _isinstance(tx: Evaluator, value: VariableTracker, classes: VariableTracker)
 
 
 def _issubclass(tx: Evaluator, value: VariableTracker, classes: VariableTracker) -> VariableTracker:
+    if isinstance(value, Constant) and not isinstance(value.value, type):
+        raise python_error(TypeError, "issubclass() arg 1 must be a class")
     known = _classes(tx, value)
     return Constant(_is_subclass(tx, known[0], _classes(tx, classes)))
 
@@ -116,6 +118,10 @@ def _format(tx: Evaluator, value: VariableTracker, spec: VariableTracker | None 
 
 
 def _complex(tx: Evaluator, *parts: VariableTracker) -> VariableTracker:
+    if len(parts) == 1 and isinstance(parts[0], ArrayTracker) and not parts[0].meta.ndim:
+        if parts[0].meta.dtype.kind != "c":
+            raise Unsupported("data-number", f"complex({parts[0].describe()})")
+        return parts[0].method(tx, "item", [], {})
     return run(lambda: complex(*(p.constant() for p in parts)))
 
 

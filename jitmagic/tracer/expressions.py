@@ -19,6 +19,7 @@ from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, run
 from jitmagic.tracer.variables.functions import NestedFunction
 from jitmagic.tracer.variables.mappings import DictTracker, key_of
+from jitmagic.tracer.variables.number import RunTimeNumber
 from jitmagic.tracer.variables.sequences import ListTracker, SequenceTracker, SliceTracker, TupleTracker
 from jitmagic.tracer.variables.sets import SetTracker
 
@@ -102,6 +103,8 @@ def _compare_once(tx: Evaluator, op: ast.cmpop, left: VariableTracker, right: Va
         return Constant(same_object(tx, left, right) == isinstance(op, ast.Is))
     if isinstance(op, ast.In | ast.NotIn):
         found = right.contains(tx, left)
+        if isinstance(op, ast.In) and isinstance(found, RunTimeNumber):
+            return found  # value in array
         return Constant(tx.truth(found) == isinstance(op, ast.In))
     return compare(tx, COMPARISONS[type(op)], left, right)
 

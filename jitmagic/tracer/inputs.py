@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Inputs", "is_held"]
 
-KERNEL_KINDS = "biufc"  # dtype kinds whose arrays can be inputs of a graph
+KERNEL_KINDS = "biufcmMSU"  # dtype kinds whose arrays can be inputs of a graph
 INT64 = (-(2**63), 2**63 - 1)
 
 

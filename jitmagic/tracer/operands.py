@@ -12,6 +12,7 @@ from jitmagic.graph.meta import ArrayMeta, Meta, PyMeta
 from jitmagic.graph.node import Node
 from jitmagic.ops import Inferred, Op
 from jitmagic.ops.conversions import TO_PYTHON
+from jitmagic.ops.draws import GENERATORS
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.callables import ClassTracker
@@ -19,6 +20,7 @@ from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
+from jitmagic.tracer.variables.random_generators import GeneratorTracker
 from jitmagic.tracer.variables.sequences import (
     ListTracker,
     NamedTupleTracker,
@@ -79,6 +81,7 @@ def _dtype_class(tx: Evaluator, value: Any) -> Any:
 _OPERANDS: dict[type, Callable[[Any, Any], Any]] = {
     ArrayTracker: lambda tx, v: v.node,
     RunTimeNumber: lambda tx, v: v.node,
+    GeneratorTracker: lambda tx, v: v.node,
     SymbolicInt: lambda tx, v: v.value,
     Constant: _constant,
     TupleTracker: lambda tx, v: tuple(operand(tx, i) for i in v.items),
@@ -95,6 +98,8 @@ def wrap_node(tx: Evaluator, node: Node, meta: Meta) -> VariableTracker:
     """The tracker of a node's result."""
     if isinstance(meta, ArrayMeta):
         return ArrayTracker(node, meta)
+    if meta.type in GENERATORS:
+        return GeneratorTracker(node, meta.type)
     return RunTimeNumber(node, meta.type)
 
 

@@ -110,7 +110,7 @@ f = lambda d: [v * 2 for v in d.values()]
     fault("09 random stream", """
 x = np.arange(4.0)
 f = lambda x: x[np.random.permutation(4)]
-""", "f(x)", "f(x)", "f(x)", graphs=1, breaks=1),
+""", "f(x)", "f(x)", "f(x)", graphs=1, breaks=0),
     fault("09 stream of Python's random", """
 import random
 x = np.ones(2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from jitmagic.errors import Unsupported
 from jitmagic.graph.meta import ArrayMeta
 from jitmagic.graph.node import Node
 from jitmagic.ops import lookup_method
+from jitmagic.ops.conversions import CONTAINS
 from jitmagic.ops.registry import lookup_attribute
 from jitmagic.tracer.guards import Source
 from jitmagic.tracer.signals import Raised
@@ -95,7 +97,7 @@ class ArrayTracker(VariableTracker):
         return CountedIterator(int(self.meta.shape[0]), lambda i: self.item(tx, Constant(i)))
 
     def contains(self, tx: Evaluator, value: VariableTracker) -> VariableTracker:
-        raise Unsupported("data-branch", f"in {self.describe()}")
+        return tx.call_op(CONTAINS, [self, value], {})
 
     def reconstruct(self, emit: Emitter) -> str:
         return emit.output(self.node)
@@ -119,19 +121,106 @@ _KNOWN: dict[str, Callable[[ArrayTracker], VariableTracker]] = {
     "size": lambda a: wrap_size(a.meta.size),
     "itemsize": lambda a: Constant(a.meta.dtype.itemsize),
     "nbytes": lambda a: wrap_size(a.meta.size * a.meta.dtype.itemsize),
+    "device": lambda a: Constant("cpu"),
+    "flags": lambda a: Flags(a),
+    "flat": lambda a: Flat(a),
     "__class__": lambda a: Constant(a.python_type()),
 }
 
 
 def _to_number(tx: Evaluator, array: ArrayTracker, args: Sequence[VariableTracker], kind: str) -> VariableTracker:
     """``x.item()`` and ``float(x)`` of a single element."""
-    if args or (array.meta.shape and int(array.meta.size) != 1):
+    if args:
+        return tx.python_number(_element(tx, array, args, kind))
+    if array.meta.shape and int(array.meta.size) != 1:
         raise Unsupported("data-number", f"{array.describe()}.{kind}")
     return tx.python_number(array)
 
 
+def _element(tx: Evaluator, array: ArrayTracker, args: Sequence[VariableTracker], kind: str) -> ArrayTracker:
+    """``x.item(5)`` and ``x.item(1, 2)``: one element, counted as in C order, or by its index."""
+    places = [a.constant() for a in args]
+    index = tuple(places[0]) if len(places) == 1 and isinstance(places[0], tuple) else tuple(places)
+    if len(index) == 1 and array.meta.ndim != 1 and type(index[0]) is int:
+        index = _place(array, index[0])
+    if len(index) != array.meta.ndim or array.meta.dtype.kind not in "fc":
+        raise Unsupported("data-number", f"{array.describe()}.{kind}")
+    found = array.item(tx, TupleTracker([Constant(i) for i in index]))
+    assert isinstance(found, ArrayTracker)
+    return found
+
+
+def _to_device(tx: Evaluator, array: ArrayTracker, args: Sequence[VariableTracker]) -> VariableTracker:
+    """NumPy knows one device."""
+    if [a.constant() for a in args] != ["cpu"] or array.meta.scalar:
+        raise Unsupported("call", f"{array.describe()}.to_device")
+    return array
+
+
+class Flat(VariableTracker):
+    """``x.flat``: elements by their number in C order."""
+
+    def __init__(self, array: ArrayTracker) -> None:
+        self.array = array
+
+    def describe(self) -> str:
+        return f"{self.array.describe()}.flat"
+
+    def length(self, tx: Evaluator) -> VariableTracker:
+        return wrap_size(self.array.meta.size)
+
+    def item(self, tx: Evaluator, key: VariableTracker) -> VariableTracker:
+        if not key.is_constant or type(key.constant()) is not int:
+            raise Unsupported("subscript", self.describe())
+        return self.array.item(tx, TupleTracker([Constant(i) for i in _place(self.array, key.constant())]))
+
+
+def _place(array: ArrayTracker, number: int) -> tuple[int, ...]:
+    """The index of an element, counted in C order. Raises Unsupported for none: NumPy words the error."""
+    shape = tuple(int(n) for n in array.meta.shape)
+    total = math.prod(shape)
+    if not -total <= number < total:
+        raise Unsupported("subscript", f"{array.describe()} beyond its end")
+    return tuple(int(i) for i in np.unravel_index(number % total, shape))
+
+
+class Flags(VariableTracker):
+    """``x.flags``: what guards hold on to, by either name."""
+
+    def __init__(self, array: ArrayTracker) -> None:
+        self.array = array
+
+    def describe(self) -> str:
+        return f"{self.array.describe()}.flags"
+
+    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        orders = _ORDERS.get(name)
+        if orders is None or self.array.meta.scalar:
+            raise Unsupported("attribute", f"{self.describe()}.{name}")
+        return Constant(orders(self.array.meta.contiguous))
+
+    def item(self, tx: Evaluator, key: VariableTracker) -> VariableTracker:
+        name = _FLAG_NAMES.get(key.constant())
+        if name is None:
+            raise Unsupported("subscript", self.describe())
+        return self.attribute(tx, name)
+
+
+_ORDERS: dict[str, Callable[[str], bool]] = {
+    "c_contiguous": lambda order: "C" in order,
+    "contiguous": lambda order: "C" in order,
+    "f_contiguous": lambda order: "F" in order,
+    "fortran": lambda order: "F" in order,
+    "forc": lambda order: order != "",
+    "fnc": lambda order: order == "F",
+}
+_FLAG_NAMES = {"C_CONTIGUOUS": "c_contiguous", "C": "c_contiguous", "CONTIGUOUS": "c_contiguous"}
+_FLAG_NAMES |= {"F_CONTIGUOUS": "f_contiguous", "F": "f_contiguous", "FORTRAN": "f_contiguous", "FNC": "fnc"}
+
+
 _METHODS: dict[str, Callable[..., VariableTracker]] = {
     "item": lambda tx, array, args: _to_number(tx, array, args, "item()"),
+    "to_device": _to_device,
     "__len__": lambda tx, array, args: array.length(tx),
     "__iter__": lambda tx, array, args: array.iterate(tx),
 }

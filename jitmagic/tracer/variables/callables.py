@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.ops import lookup
+from jitmagic.ops.draws import OF_THE_GLOBAL
 from jitmagic.ops.extern import extern
 from jitmagic.ops.python_numbers import NUMBER_FUNCTIONS
 from jitmagic.tracer.effects import AttributeEffect
@@ -31,6 +32,7 @@ from jitmagic.tracer.variables.functions import BoundMethod, FunctionTracker
 from jitmagic.tracer.variables.iterators import SequenceIterator
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt, number_call
 from jitmagic.tracer.variables.objects import MISSING, ObjectTracker, find_in_class
+from jitmagic.tracer.variables.random_generators import GeneratorTracker
 
 if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter
@@ -85,6 +87,13 @@ class NumpyFunction(CallableTracker):
         found = lookup(self.value)
         if found is not None:
             return tx.call_form(*found, args, kwargs)
+        if self.value in tx.language.builtins:
+            return tx.language.call_builtin(tx, self, args, kwargs)
+        if self.value in OF_THE_GLOBAL:
+            generator = tx.output.builder.constant_object(tx, OF_THE_GLOBAL[self.value].__self__)
+            return generator.method(tx, OF_THE_GLOBAL[self.value].__name__, args, kwargs)
+        if args and isinstance(args[0], GeneratorTracker) and args[0].has(self.value):  # np.random.normal
+            return args[0].method(tx, self.value.__name__, args[1:], kwargs)
         body = getattr(self.value, "__wrapped__", self.value)
         if isinstance(body, FunctionType):
             traced = self._trace_through(tx, body, args, kwargs)

@@ -1,0 +1,89 @@
+"""What functions mean that ask about dtypes, or copy an array by Python's protocol: answers from descriptions."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitmagic.errors import Unsupported
+from jitmagic.tracer.call_rows import Handler
+from jitmagic.tracer.evaluator import Evaluator
+from jitmagic.tracer.signals import Raised
+from jitmagic.tracer.variables.array import ArrayTracker
+from jitmagic.tracer.variables.base import VariableTracker
+from jitmagic.tracer.variables.constant import Constant, is_literal, run, wrap_constant
+from jitmagic.tracer.variables.functions import FunctionTracker
+from jitmagic.tracer.variables.number import RunTimeNumber
+
+__all__ = ["ROWS"]
+
+
+def _asked(function: Callable[..., Any]) -> Handler:
+    """``function`` of arrays without elements: only their dtypes count."""
+
+    def call(tx: Evaluator, *args: VariableTracker, **kwargs: VariableTracker) -> VariableTracker:
+        try:
+            found = function(*map(_without_data, args), **{k: _without_data(v) for k, v in kwargs.items()})
+        except (TypeError, ValueError) as error:
+            raise Raised(error) from None
+        if is_literal(found) or isinstance(found, tuple):
+            return wrap_constant(found)
+        return tx.output.builder.constant_object(tx, found)
+
+    return call
+
+
+def _without_data(value: VariableTracker) -> Any:
+    if isinstance(value, RunTimeNumber):
+        return value.kind(1)
+    if not isinstance(value, ArrayTracker):
+        return value.constant()
+    meta = value.meta
+    return np.ones((), meta.dtype)[()] if meta.scalar else np.empty((0,) * meta.ndim, meta.dtype)
+
+
+def _min_scalar_type(tx: Evaluator, value: VariableTracker) -> VariableTracker:
+    """Of an array its dtype; of a number what holds that number."""
+    if isinstance(value, RunTimeNumber) or (isinstance(value, ArrayTracker) and not value.meta.ndim):
+        raise Unsupported("data-number", f"np.min_scalar_type({value.describe()})")
+    return _asked(np.min_scalar_type)(tx, value)
+
+
+def _text_of(function: Any) -> Handler:
+    """Text for a number that is known."""
+
+    def call(tx: Evaluator, *args: VariableTracker, **kwargs: VariableTracker) -> VariableTracker:
+        return run(lambda: function(*(a.constant() for a in args), **{k: v.constant() for k, v in kwargs.items()}))
+
+    return call
+
+
+def _einsum_path(tx: Evaluator, subscripts: VariableTracker, *operands: VariableTracker, **kwargs: Any) -> Any:
+    """The order of contractions depends on the sizes alone."""
+    arrays = [v.meta.standin() for v in operands if isinstance(v, ArrayTracker) and not v.meta.is_symbolic]
+    if len(arrays) < len(operands):
+        raise Unsupported("call", "np.einsum_path of sizes that change")
+    named = {k: v.constant() for k, v in kwargs.items()}
+    return run(lambda: np.einsum_path(subscripts.constant(), *arrays, **named))
+
+
+def _copied(function: Any) -> Handler:
+    def call(tx: Evaluator, value: VariableTracker, *rest: VariableTracker) -> VariableTracker:
+        if isinstance(value, ArrayTracker) and not value.meta.scalar and not rest:
+            return value.method(tx, "copy", [Constant("K")], {})
+        return tx.inline(FunctionTracker(function, None), [value, *rest], {})
+
+    return call
+
+
+ROWS: dict[Any, Handler] = {
+    **{f: _asked(f) for f in (np.result_type, np.promote_types, np.common_type, np.datetime_data)},
+    **{f: _text_of(f) for f in (np.format_float_positional, np.format_float_scientific)},
+    np.einsum_path: _einsum_path,
+    np.min_scalar_type: _min_scalar_type,
+    copy.copy: _copied(copy.copy),
+    copy.deepcopy: _copied(copy.deepcopy),
+}
