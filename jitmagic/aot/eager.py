@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jitmagic.graph import Graph, Node, SymInt, map_nodes
+from jitmagic.graph import Graph, Node, SymInt
 from jitmagic.graph.graph import Binding
+from jitmagic.graph.interpreter import call_node
 from jitmagic.graph.polynomial import evaluate
 
 __all__ = ["EagerProgram", "aot_eager"]
@@ -74,5 +75,4 @@ def _value(node: Node, values: dict[Node, Any], sizes: dict[str, int]) -> Any:
             return values[leaf]
         return evaluate(leaf.poly, sizes) if isinstance(leaf, SymInt) else leaf
 
-    assert node.op is not None
-    return node.op.call(*map_nodes(node.args, resolve), **map_nodes(node.kwargs, resolve))
+    return call_node(node, resolve)

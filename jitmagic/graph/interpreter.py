@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from jitmagic.errors import InternalError
 from jitmagic.graph.graph import Binding, Graph
 from jitmagic.graph.node import Node, map_nodes
 from jitmagic.graph.polynomial import evaluate
 from jitmagic.graph.shapes import SymInt
 
-__all__ = ["interpret"]
+__all__ = ["call_node", "interpret"]
 
 Values = dict[Node, Any]
 Sizes = dict[str, int]
@@ -57,8 +59,18 @@ def _call(node: Node, values: Values, sizes: Sizes) -> Any:
             return values[leaf]
         return evaluate(leaf.poly, sizes) if isinstance(leaf, SymInt) else leaf
 
-    assert node.op is not None
-    return node.op.call(*map_nodes(node.args, resolve), **map_nodes(node.kwargs, resolve))
+    return call_node(node, resolve)
+
+
+def call_node(node: Node, resolve: Callable[[Any], Any]) -> Any:
+    """The result of a call whose operands ``resolve`` gives."""
+    op = node.op
+    assert op is not None
+    args, kwargs = map_nodes(node.args, resolve), map_nodes(node.kwargs, resolve)
+    if getattr(op, "unheard", False):
+        with np.errstate(all="ignore"):
+            return op.call(*args, **kwargs)
+    return op.call(*args, **kwargs)
 
 
 _MEANING: dict[str, Callable[[Node, Values, Sizes], Any]] = {

@@ -97,6 +97,7 @@ class Op:
     * ``adapt``: gives the canonical arguments for ``call`` itself;
     * ``stands_for``: for given operands, a cheaper row and the positions of the operands it takes, or None;
     * ``warns``: floating-point conditions it may raise (``divide``, ``over``, ``under``, ``invalid``);
+    * ``unheard``: its floating-point conditions are nobody's business (derivatives): executors ignore them;
     * ``lower``: how it becomes a loop; None: extern;
     * ``vjp``: reverse mode, one rule for each operand by position; the contract stands in ``jitmagic.ops.gradients``;
     * ``no_vjp``: why the row has none although its results are real numbers ("piecewise constant" is no reason: such
@@ -117,6 +118,7 @@ class Op:
     adapt: Adapter | None = None
     stands_for: Callable[[Arguments], tuple[Op, tuple[int, ...]] | None] | None = None
     warns: frozenset[str] = frozenset()
+    unheard: bool = False
     lower: Lowering | None = None
     vjp: Rules | None = None
     no_vjp: str = ""

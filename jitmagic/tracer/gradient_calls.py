@@ -87,7 +87,10 @@ def _watched_call(
     for place in places:
         given[place] = _rebuilt(tx, given[place], watch)
     forms = [_rebuilt(tx, given[place], lambda leaf: leaf) for place in places]  # the function may change containers
-    return tx.realize(function.call(tx, given, dict(kwargs.items))), forms, leaves
+    tx.output.differentiating += 1
+    result = tx.realize(function.call(tx, given, dict(kwargs.items)))
+    tx.output.differentiating -= 1
+    return result, forms, leaves
 
 
 def _arranged(

@@ -103,6 +103,7 @@ class OutputGraph:
     ignored: frozenset[str] = frozenset()
     symbols_by_size: dict[int, SymInt] = field(default_factory=dict)
     is_finished: bool = False
+    differentiating: int = 0  # calls in evaluation whose derivative is asked for
     evaluating: list[Any] = field(default_factory=list)  # Evaluators: the frame, and what is inlined in it
     language: Language = field(init=False)
     builder: Builder = field(init=False)  # set by whoever makes the output: it wraps values for it

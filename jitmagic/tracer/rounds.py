@@ -20,6 +20,7 @@ __all__ = ["SHORT_LOOP", "bind_in_scope", "count_rounds", "unpack_into"]
 Bind = Callable[["Evaluator", ast.expr, VariableTracker], None]
 SHORT_LOOP = 8  # rounds that are always written out one by one
 UNROLLED_NODES = 256  # size of the graph that one longer loop may grow to before it is left a loop
+DIFFERENTIATED_NODES = 8192  # the same where the loop is differentiated: a tape in Python is the other way
 
 
 def unpack_into(tx: Evaluator, target: Any, value: VariableTracker, bind: Bind) -> None:
@@ -63,6 +64,7 @@ def count_rounds(tx: Evaluator, what: str, line: int = 0) -> Callable[[], None]:
     ``line`` is where the loop starts: if it was to be kept as a loop, the refusal says why that could not be.
     """
     limit = current().unroll_limit
+    most = DIFFERENTIATED_NODES if tx.output.differentiating else UNROLLED_NODES
     start = len(tx.output.graph.nodes)
     rounds = 0
 
@@ -70,7 +72,7 @@ def count_rounds(tx: Evaluator, what: str, line: int = 0) -> Callable[[], None]:
         nonlocal rounds
         rounds += 1
         grown = len(tx.output.graph.nodes) - start
-        if rounds > limit or (rounds > SHORT_LOOP and grown > UNROLLED_NODES):
+        if rounds > limit or (rounds > SHORT_LOOP and grown > most):
             reason = tx.output.refusals.get(line)
             if reason is not None:
                 raise Unsupported("plain-loop", f"{what} runs as plain Python because it holds {reason}")

@@ -29,7 +29,7 @@ def expand_gradient(
     seeds: dict[Node, Any] = {}
     for each, given in zip(values, cotangents, strict=True):
         if isinstance(each, Node) and is_differentiable(each):
-            seed = stage.lift(given) if given is not None else _one(stage.value(each))
+            seed = stage.lift(given) if given is not None else _one(stage, stage.value(each))
             seeds[each] = seeds[each] + seed if each in seeds else seed
     found = pull(stage, seeds, watched)
     stage.span, stage.stack = like.span, like.stack
@@ -37,9 +37,9 @@ def expand_gradient(
     return [fresh(stage, g, node, taken) for g, node in zip(found, watched, strict=True)]
 
 
-def _one(value: Staged) -> Any:
+def _one(stage: Stage, value: Staged) -> Staged:
     """The cotangent of a result with one element."""
-    return np.ones_like(value, subok=False) if value.ndim or not value.meta.scalar else value.dtype.type(1)
+    return stage.number(value.dtype.type(1))
 
 
 def fresh(stage: Stage, cotangent: Any, like: Node, taken: set[Node]) -> Node:

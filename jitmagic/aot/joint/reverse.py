@@ -7,7 +7,8 @@ a caller asks for them. Rules stand in the ops' rows, those of the nodes that on
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,17 @@ from jitmagic.errors import Unsupported
 from jitmagic.graph import ArrayMeta, Node, PyMeta
 from jitmagic.graph.node import nodes_in
 from jitmagic.ops.functional import PureCall
-from jitmagic.ops.gradients import by_position, cotangents, fit
+from jitmagic.ops.gradients import Elementwise, by_position, cotangents, fit
 from jitmagic.ops.lowering import Fill
 from jitmagic.ops.record import Op
 
 __all__ = ["Reverse", "is_differentiable", "pull"]
 
+# Words in the names of operations that leave elements of their operands out
+MASKING = frozenset(
+    ["where", "select", "choose", "compress", "extract", "take", "put", "place", "putmask", "clip", "getitem", "update"]
+    + ["max", "min", "maximum", "minimum", "fmax", "fmin", "nanmax", "nanmin", "nansum", "nanmean", "partition"]
+)
 _PYTHON_FLOATS = (float, complex)
 
 
@@ -44,7 +50,8 @@ def pull(
     Raises Unsupported ``no-derivative`` for an operation on the way that has no rule.
     """
     known = list(stage.graph.nodes) if nodes is None else list(nodes)
-    walk = Reverse(stage, frozenset(targets), _reached(known, targets))
+    reached = _reached(known, targets)
+    walk = Reverse(stage, frozenset(targets), reached, any(map(_masks, reached)))
     for node, cotangent in seeds.items():
         walk.add(node, cotangent)
     for node in reversed(known):
@@ -61,6 +68,18 @@ def _reached(nodes: Iterable[Node], targets: Sequence[Node]) -> set[Node]:
     return reached
 
 
+def _masks(node: Node) -> bool:
+    """Whether some elements of an operand may have no part in the result: their values may be infinite or NaN."""
+    return node.op is not None and not MASKING.isdisjoint(node.op.name.split("_"))
+
+
+@cache
+def undamped(row: Op) -> Op:
+    """The row with rules that do not look for masked elements."""
+    rules = tuple(replace(r, damped=False) if isinstance(r, Elementwise) else r for r in row.vjp or ())
+    return replace(row, vjp=rules)
+
+
 def _carries(node: Node) -> bool:
     """Whether a derivative may flow through: not through what only takes the shape of its operand."""
     return is_differentiable(node) and not (isinstance(node.op, Op) and isinstance(node.op.lower, Fill))
@@ -73,6 +92,7 @@ class Reverse:
     stage: Stage
     targets: frozenset[Node]
     reached: set[Node]
+    is_masked: bool
     cotangents: dict[Node, Any] = field(default_factory=dict)
     entries: dict[Node, dict[int, Any]] = field(default_factory=dict)
 
@@ -110,6 +130,7 @@ class Reverse:
             row = row.call.row
         if row.vjp is None:
             raise no_rule(node, row)
+        row = row if self.is_masked else undamped(row)
         g, ans = self._result(node)
         args, kwargs = by_position(row, self.stage.lift(node.args), self.stage.lift(node.kwargs))
         places = [i for i, a in enumerate(self.stage.lower(args)) if self._is_reached(a)]

@@ -15,16 +15,15 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from jitmagic.errors import Span, Unsupported
-from jitmagic.graph import ArrayMeta, Graph, Node, PyMeta, ShapeEnv, map_nodes
+from jitmagic.graph import ArrayMeta, Graph, Node, PyMeta, ShapeEnv, SymInt, map_nodes
 from jitmagic.graph.graph import Binding
+from jitmagic.graph.node import nodes_in
 from jitmagic.ops import Form, Op, lookup, lookup_method
 from jitmagic.ops.extern import extern
 from jitmagic.ops.registry import lookup_attribute
-from jitmagic.ops.silenced import silenced
+from jitmagic.ops.silenced import unheard
 
 __all__ = ["Stage", "Staged"]
-
-ALL = frozenset({"divide", "over", "under", "invalid"})
 
 
 @dataclass(slots=True)
@@ -69,7 +68,10 @@ class Stage:
         inferred = op.infer(map_nodes(plain, _meta_of), map_nodes(named, _meta_of), self.env)
         if inferred.same_as is not None:
             return self.value(plain[inferred.same_as])  # there is no ``out`` here
-        op = silenced(op, ALL)
+        known = self._known(op, plain, named, inferred.meta)
+        if known is not None:
+            return known
+        op = unheard(op)
         view_of = None if inferred.view_of is None else plain[inferred.view_of]
         if not isinstance(view_of, Node):
             view_of = None
@@ -83,6 +85,21 @@ class Stage:
         for which, axis, symbol in inferred.run_time_sizes:
             self.graph.bindings.append(Binding(repr(symbol), items[which].node, axis))  # type: ignore[union-attr]  # sizes are of arrays
         return items if inferred.container is tuple else _contained(inferred.container, items)
+
+    def _known(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], meta: Any) -> Any:
+        """A number computed from known numbers only, as a constant of the graph."""
+        nodes = list(nodes_in((args, kwargs)))
+        if not isinstance(meta, ArrayMeta) or not meta.scalar or not all(map(_is_known_number, nodes)):
+            return None
+        given = map_nodes((args, kwargs), lambda leaf: leaf.value if isinstance(leaf, Node) else leaf)
+        if op.effects or any(isinstance(leaf, SymInt) for leaf in _leaves(given)):
+            return None
+        with np.errstate(all="ignore"):
+            return self.number(op.call(*given[0], **given[1]))
+
+    def number(self, value: np.generic) -> Staged:
+        """A known NumPy number."""
+        return self.value(self.graph.constant(value, ArrayMeta.of(value), "number"))
 
     def _item(self, node: Node, index: int, meta: Any) -> Node:
         item = self.graph.item(node, index, meta)
@@ -104,6 +121,16 @@ class Stage:
         if body is not None:
             return body(*args, **kwargs)
         return self.call(extern(function), args, kwargs)
+
+
+def _is_known_number(node: Node) -> bool:
+    return node.kind == "constant" and isinstance(node.value, np.generic)
+
+
+def _leaves(value: Any) -> list[Any]:
+    found: list[Any] = []
+    map_nodes(value, found.append)
+    return found
 
 
 def _meta_of(leaf: Any) -> Any:

@@ -135,8 +135,32 @@ def _scatter_add(walk: Reverse, node: Node) -> bool:
     return True
 
 
+def _product(walk: Reverse, node: Node) -> bool:
+    """Products of vectors and matrices: BLAS reads transposed operands as they are, without copies."""
+    if node.kwargs or len(node.args) != 2 or not all(isinstance(a, Node) and _is_array(a) for a in node.args):
+        return False
+    x, y = (walk.stage.value(a) for a in node.args)
+    rule = _PRODUCTS.get((x.ndim, y.ndim))
+    if rule is None or x.dtype != y.dtype:
+        return False
+    g = walk.cotangents[node]
+    for operand, cotangent in zip(node.args, rule, strict=True):
+        if operand in walk.reached:
+            walk.add(operand, cotangent(g, x, y))
+    return True
+
+
+_Two = tuple[Callable[[Any, Any, Any], Any], Callable[[Any, Any, Any], Any]]
+_PRODUCTS: Mapping[tuple[int, int], _Two] = {
+    (1, 1): (lambda g, x, y: g * y, lambda g, x, y: g * x),
+    (1, 2): (lambda g, x, y: np.matmul(y, g), lambda g, x, y: x[:, None] * g),
+    (2, 1): (lambda g, x, y: g[:, None] * y, lambda g, x, y: np.matmul(x.T, g)),
+    (2, 2): (lambda g, x, y: np.matmul(g, y.T), lambda g, x, y: np.matmul(x.T, g)),
+}
 Rule = Callable[["Reverse", Node], bool]
 STRUCTURAL: Mapping[str, Rule] = {
+    "matmul": _product,
+    "dot": _product,
     "getitem": _getitem,
     "window": _window,
     "update": _update,

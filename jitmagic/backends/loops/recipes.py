@@ -169,7 +169,7 @@ def _pointwise(node: Operation) -> Recipe | None:
 
 def _flags(node: Operation, dtypes: tuple[np.dtype[Any], ...]) -> int:
     """Arithmetic on floats may report anything; comparisons and whole numbers report nothing."""
-    if dtypes[-1].kind != "f" or (not node.row.warns and not _computes(node)):
+    if dtypes[-1].kind != "f" or node.row.unheard or (not node.row.warns and not _computes(node)):
         return 0
     return ALL_FLAGS
 

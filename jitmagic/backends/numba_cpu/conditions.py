@@ -13,7 +13,7 @@ from numpy._core import umath
 from jitmagic.backends.base import Bail
 from jitmagic.backends.native.abi import FloatFlag
 
-__all__ = ["listened", "quiet"]
+__all__ = ["listened", "quiet", "unheard"]
 
 _NAMES = {
     "divide": FloatFlag.DIVIDE,
@@ -61,6 +61,25 @@ def _raising_state(state: ContextVar[Any]) -> Any:
             _known.clear()
         _known[id(present)] = known
     return known[1]
+
+
+@lru_cache(maxsize=512)
+def unheard(call: Callable[..., Any]) -> Callable[..., Any]:
+    """``call`` whose floating-point conditions are ignored, whatever the state of the run around it."""
+    state = _STATE
+    if state is None:
+        return np.errstate(all="ignore")(call)
+    with np.errstate(all="ignore"):
+        ignoring = state.get()
+
+    def ignored(*args: Any, **kwargs: Any) -> Any:
+        token = state.set(ignoring)
+        try:
+            return call(*args, **kwargs)
+        finally:
+            state.reset(token)
+
+    return ignored
 
 
 def quiet(run: Callable[..., list[Any]]) -> Callable[..., list[Any]]:

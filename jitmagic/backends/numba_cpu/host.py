@@ -29,7 +29,7 @@ from jitmagic.backends.native.compile import Kernel as Native
 from jitmagic.backends.native.compile import compile_kernel
 from jitmagic.backends.native.inner_loop import inner_loop
 from jitmagic.backends.native.launch import make_launcher
-from jitmagic.backends.numba_cpu.conditions import listened, quiet
+from jitmagic.backends.numba_cpu.conditions import listened, quiet, unheard
 from jitmagic.backends.numba_cpu.folds import combine_source
 from jitmagic.backends.numba_cpu.spoken import may_speak
 from jitmagic.graph import ArrayMeta, Node, SymInt
@@ -203,7 +203,7 @@ class Writer:
         assert node.op is not None
         if node.op.call is operator.getitem and not node.kwargs:
             return f"{self.text(node.args[0])}[{self.text(node.args[1])}]"
-        function = self.constant(node.op.call, "f")
+        function = self.constant(unheard(node.op.call) if _is_unheard(node) else node.op.call, "f")
         parts = [self.text(a) for a in node.args] + [f"{k}={self.text(v)}" for k, v in node.kwargs.items()]
         return f"{function}({', '.join(parts)})"
 
@@ -376,6 +376,10 @@ def write_host(plan: Schedule, natives: dict[str, Native]) -> Host:
     if any(map(may_speak, outside)):
         run = outspoken(run)
     return Host(quiet(run) if outside else run, source)
+
+
+def _is_unheard(node: Node) -> bool:
+    return isinstance(node.op, Op) and node.op.unheard and not isinstance(node.op.lower, Fill)
 
 
 def _may_warn(step: Step) -> bool:
