@@ -26,10 +26,9 @@ from jitmagic.ops.record import Op
 __all__ = ["Reverse", "is_differentiable", "pull"]
 
 # Words in the names of operations that leave elements of their operands out
-MASKING = frozenset(
-    ["where", "select", "choose", "compress", "extract", "take", "put", "place", "putmask", "clip", "getitem", "update"]
-    + ["max", "min", "maximum", "minimum", "fmax", "fmin", "nanmax", "nanmin", "nansum", "nanmean", "partition"]
-)
+CHOOSING = ("where", "select", "choose", "compress", "extract", "take", "put", "place", "putmask", "clip", "getitem")
+EXTREMES = ("max", "min", "maximum", "minimum", "fmax", "fmin", "nanmax", "nanmin", "nansum", "nanmean", "partition")
+MASKING = frozenset((*CHOOSING, "update", *EXTREMES))
 _PYTHON_FLOATS = (float, complex)
 
 
