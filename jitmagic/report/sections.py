@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 _KERNEL_BACKEND = "numba"
+_NOTHING_TO_DO = "nothing to do"  # how a hint begins that is no advice
 _LONG_SOURCE = 40  # lines above which the source listing is folded
 _SHOWN_CALLERS = 3
 _SHOWN_SECTIONS = 12  # breaks, or causes of recompiles, that a card tells one by one
@@ -137,6 +138,8 @@ def break_section(event: BreakEvent, count: int, setting: Setting) -> Details:
 
 
 def _advice(hint: str) -> list[Part]:
+    if hint.startswith(_NOTHING_TO_DO):
+        return [Paragraph((hint,))]
     return [Paragraph((Strong("try:"), f" {hint}"))] if hint else []
 
 

@@ -90,7 +90,7 @@ class FunctionsTable(RecordsView[FunctionRow]):
                 str(r.hits),
                 str(r.recompiles),
                 str(r.breaks),
-                duration(r.compile_ns),
+                duration(r.compile_ns) if r.compile_ns else "-",
             )
             for r in self.records
         )

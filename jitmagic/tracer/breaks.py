@@ -57,7 +57,7 @@ CATALOGUE = _rows(
     ),
     (
         "data-number",
-        "{detail} needs the number inside an array now",
+        "{detail} needs a number from an array, and those are known only while the function runs",
         "keep it as an array (x.sum() instead of float(x.sum())) where you can",
     ),
     ("statement", "{detail} runs as plain Python", "move it out of the function if the function is hot"),

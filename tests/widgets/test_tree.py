@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from jitmagic.report.guardwords import GUARD_KINDS
+from jitmagic.report.html import render_html
 from jitmagic.report.text import render_text
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.kinds import constant_guard, identity_guard
@@ -57,3 +59,12 @@ def test_the_filter_wants_every_word_anywhere() -> None:
     assert matching(GUARDS, "nothing like it") == []
     assert matching(GUARDS, " ") == list(range(len(GUARDS)))
     assert "sqrt" not in render_text(tree_parts(GUARDS, ASKED, "exp"))
+
+
+def test_each_kind_has_its_meaning_at_hand() -> None:
+    """Of a value inside a line that broke, the name is readable, too."""
+    guard = Guard("TYPE_MATCH", LocalSource("_jm_4_8_1"), "type({v}) is {k}", "int")
+    html = render_html(tree_parts([guard], [Outcome("held")]))
+    assert f'<abbr title="{GUARD_KINDS["TYPE_MATCH"]}"' in html
+    assert "&lt;line 4, part 1&gt;" in html
+    assert "_jm_" not in html

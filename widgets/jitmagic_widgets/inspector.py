@@ -15,6 +15,7 @@ from jitmagic.report.words import plural, short_name
 from jitmagic.runtime.entry import Entry
 from jitmagic.runtime.handle import Handle
 from jitmagic.tracer.guards.guard import Guard
+from jitmagic.tracer.part_names import readable
 from jitmagic_widgets.arguments import ArgumentError, ArgumentFields
 from jitmagic_widgets.foresight import Foresight, bound, foresee
 from jitmagic_widgets.panel import Panel, Parts, offer, shown
@@ -149,7 +150,8 @@ def _label(entry: Entry, line: int) -> str:
 
 
 def _is_about(event: RecompileEvent, guard: Guard) -> bool:
-    return (event.guard, event.source, event.then) == (guard.text, guard.source.text, guard.then)
+    known = tuple(readable(text) for text in (guard.text, guard.source.text, guard.then))
+    return (event.guard, event.source, event.then) == known
 
 
 def _verdict_parts(found: Foresight) -> list[Part]:
@@ -160,7 +162,9 @@ def _verdict_parts(found: Foresight) -> list[Part]:
             rows.append((entry_name(entry.index, 0), Strong("all guards hold", "good"), "", ""))
         else:
             guard = failure.guard
-            rows.append((entry_name(entry.index, 0), Mono(guard.text), Mono(guard.then), Strong(failure.now, "bad")))
+            rows.append(
+                (entry_name(entry.index, 0), Mono(readable(guard.text)), Mono(guard.then), Strong(failure.now, "bad"))
+            )
     table = [Table(("entry", "first guard that fails", "then", "now"), tuple(rows))] if rows else []
     remedies = dict.fromkeys(f.guard.remedy for _, f in found.failures if f and f.guard.remedy)
     advice = [Paragraph((Strong("try:"), f" {'; '.join(remedies)}"))] if remedies and not found.hit else []

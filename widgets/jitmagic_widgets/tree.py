@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from jitmagic.report.parts import Details, Inline, Mono, Part, Strong, Table
+from jitmagic.report.guardwords import GUARD_KINDS
+from jitmagic.report.guardwords import SESSION_KINDS as _OF_SESSION
+from jitmagic.report.parts import Details, Inline, Mono, Part, Strong, Table, Term
 from jitmagic.report.words import plural
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.source import Source
+from jitmagic.tracer.part_names import readable
 
 __all__ = ["Branch", "Outcome", "grow", "matching", "tree_parts"]
 
 _HEADS = ("value", "guard", "expects", "kind", "last outcome")
 _INDENT = "\N{NO-BREAK SPACE}" * 2  # survives in HTML
-_OF_SESSION = {"ERRSTATE"}  # kinds of guards that are no condition on the value they were noted with
 _KINDS = {"local": "argument", "global": "global"}
 
 
@@ -89,13 +91,15 @@ def _section(root: Branch, guards: Sequence[Guard], outcomes: Sequence[Outcome])
     rows = [row for depth, branch in root.walk() for row in _rows(depth, branch, guards, outcomes)]
     count = sum(len(branch.guards) for _, branch in root.walk())
     kind = _KINDS.get(root.source.category, root.source.category)
-    return Details((Mono(root.source.text), f" ({kind}): {plural(count, 'guard')}"), [Table(_HEADS, tuple(rows))], True)
+    return Details(
+        (Mono(readable(root.source.text)), f" ({kind}): {plural(count, 'guard')}"), [Table(_HEADS, tuple(rows))], True
+    )
 
 
 def _rows(
     depth: int, branch: Branch, guards: Sequence[Guard], outcomes: Sequence[Outcome]
 ) -> Iterator[tuple[Inline, ...]]:
-    label = Mono(_INDENT * depth + branch.step)
+    label = Mono(_INDENT * depth + readable(branch.step))
     if not branch.guards:
         yield (label, "", "", "", "")
     for position in branch.guards:
@@ -104,4 +108,5 @@ def _rows(
 
 
 def _cells(guard: Guard, outcome: Outcome) -> tuple[Inline, ...]:
-    return (Mono(guard.text), Mono(guard.then), guard.kind, outcome.inline)
+    kind = Term(guard.kind, GUARD_KINDS.get(guard.kind, ""))
+    return (Mono(readable(guard.text)), Mono(readable(guard.then)), kind, outcome.inline)
