@@ -181,7 +181,7 @@ def _vars(tx: Evaluator, value: VariableTracker) -> VariableTracker:
 
 def _abs(tx: Evaluator, value: VariableTracker) -> VariableTracker:
     if isinstance(value, ArrayTracker):
-        return tx.call_form(*row_of(np.absolute), [value], {})
+        return tx.call_method_form("generic.__abs__" if value.meta.scalar else "__abs__", [value])
     if isinstance(value, SymbolicInt):
         return wrap_size(abs(value.value))
     if isinstance(value, ObjectTracker):

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jitmagic.config import current
-from jitmagic.errors import Span, Unsupported
+from jitmagic.errors import InternalError, Span, Unsupported
 from jitmagic.graph.meta import ArrayMeta, Meta
 from jitmagic.graph.node import Node, map_nodes
 from jitmagic.graph.shapes import DataDependentSize
@@ -284,6 +284,8 @@ class Evaluator:
             raise
         except NotConstant:
             raise Unsupported("data-number", op.name) from None
+        except InternalError as error:  # the rule is wrong: the program must not catch what NumPy does not raise
+            raise Unsupported("extern-unknown", f"{op.name} with these operands") from error
         except Exception as error:
             raise Raised(error) from None
         op = silenced(op, self.output.ignored)
