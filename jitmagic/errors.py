@@ -12,6 +12,7 @@ Every message says what happened, where, why, and what to try.
 from __future__ import annotations
 
 import ast
+import sys
 from dataclasses import dataclass
 
 __all__ = ["FullGraphError", "InternalError", "JitMagicError", "Span", "Unsupported", "UserError"]
@@ -29,6 +30,14 @@ class Span:
 
     def __str__(self) -> str:
         return f"{self.filename}, line {self.line}"
+
+    @property
+    def shown(self) -> str:
+        """The same for people: in a notebook ``Cell In[4], line 3``, where the file has only a name made up for it."""
+        ipython = sys.modules.get("IPython")
+        shell = ipython.get_ipython() if ipython else None
+        name = shell.compile.format_code_name(self.filename) if shell is not None else None
+        return f"{' '.join(name or (self.filename,))}, line {self.line}"
 
 
 class JitMagicError(Exception):

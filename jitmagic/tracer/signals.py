@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from jitmagic.errors import Unsupported
+
 if TYPE_CHECKING:
     from jitmagic.tracer.variables.base import VariableTracker
 
-__all__ = ["NotConstant", "PlainRun", "Raised", "Restart", "Returned"]
+__all__ = ["NotConstant", "PlainRun", "Raised", "Restart", "Returned", "without_frames"]
 
 
 class Signal(BaseException):
@@ -52,3 +54,18 @@ class Returned:
 
     kind: str
     value: VariableTracker | None = None
+
+
+def without_frames(error: BaseException) -> None:
+    """Drop the tracebacks of signals and break reasons: their frames hold the arguments of the call being traced.
+
+    Exceptions of the user's program among those that it came of are left as they are.
+    """
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Signal | Unsupported):
+            each.__traceback__ = None
+            waiting += [each.__cause__, each.__context__]
+            each.__cause__ = each.__context__ = None
+            waiting += [each.inner] if isinstance(each, Unsupported) else [getattr(each, "cause", None)]

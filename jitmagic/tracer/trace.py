@@ -31,7 +31,7 @@ from jitmagic.tracer.looking import asks_for_its_variables
 from jitmagic.tracer.operators import binary, compare
 from jitmagic.tracer.output import OutputGraph, Policy
 from jitmagic.tracer.resume import DRAWN, BreakHere, Continuation, continue_after
-from jitmagic.tracer.signals import PlainRun, Raised, Restart
+from jitmagic.tracer.signals import PlainRun, Raised, Restart, without_frames
 from jitmagic.tracer.split import split
 from jitmagic.tracer.statement_rows import STATEMENTS
 from jitmagic.tracer.statements import run_block
@@ -62,9 +62,11 @@ def capture(function: FunctionType, arguments: dict[str, Any], options: Options,
         output = _new_output(options, state, policy)
         try:
             return _attempt(function, arguments, output)
-        except Restart:
+        except Restart as restart:
+            without_frames(restart)
             policy.keep_types(output.guards)
         except Unsupported as error:
+            without_frames(error)
             policy.keep_types(output.guards)
             try:
                 _learn(policy, error, function)
@@ -93,6 +95,7 @@ def _attempt(function: FunctionType, arguments: dict[str, Any], output: OutputGr
         try:
             result: VariableTracker | BreakHere = tx.run()
         except BreakHere as stop:
+            without_frames(stop)
             result = stop
     if any(generator.needs_closing for generator in output.generators):
         raise PlainRun("generator", "a function that leaves a generator unfinished")
@@ -148,7 +151,7 @@ def _refuse_break(output: OutputGraph, frame: Frame, cause: Unsupported) -> None
     reason = describe(_innermost(cause))
     span = cause.span or Span(frame.filename, frame.code.co_firstlineno)
     raise FullGraphError(
-        f"fullgraph=True allows no graph break, but {frame.code.co_qualname} has one at {span}: "
+        f"fullgraph=True allows no graph break, but {frame.code.co_qualname} has one at {span.shown}: "
         f"{reason.text}. Try: {reason.hint}."
     )
 

@@ -1,8 +1,10 @@
-"""What a call without a graph break was given is let go when it ends, without a garbage collection."""
+"""What a call was given is let go when it ends, without a garbage collection."""
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import os
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -35,3 +37,52 @@ def test_no_array_of_a_call_that_compiled_is_kept(plain: Callable[[Any], Any], b
         compiled(x)
         del x
         assert watched() is None
+
+
+class _Holder:
+    x = np.ones(3)
+
+
+@jm.compile
+def _after_a_break(a: _Holder) -> object:
+    b = a.x + 1
+    open(os.devnull).close()
+    return b * 2
+
+
+@jm.compile
+def _in_a_loop(a: _Holder) -> object:
+    b = a.x
+    for i in range(3):
+        open(os.devnull).close()
+        b = b + i
+    return b
+
+
+@jm.compile
+def _in_a_block(a: _Holder) -> object:
+    with np.errstate(all="ignore"):
+        return open(os.devnull).close() or a.x + 1
+
+
+@jm.compile
+def _that_fails(a: _Holder) -> object:
+    b = a.x * 2
+    return b[open(os.devnull).close() or 7]
+
+
+@pytest.mark.parametrize("function", [_after_a_break, _in_a_loop, _in_a_block, _that_fails])
+def test_arguments_die_when_the_call_ends(function: Any) -> None:
+    """Without the garbage collector, in the call that compiles too: a graph break leaves no cycle."""
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(3):
+            argument = _Holder()
+            alive = weakref.ref(argument)
+            with contextlib.suppress(IndexError):
+                function(argument)
+            del argument
+            assert alive() is None
+    finally:
+        gc.enable()
