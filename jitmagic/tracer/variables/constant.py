@@ -144,8 +144,14 @@ def wrap_constant(value: Any) -> VariableTracker:
 
 
 def run(compute: Any) -> VariableTracker:
-    """Run a computation on constants; what it raises is raised in the traced program."""
+    """Run a computation on constants; what it raises is raised in the traced program.
+
+    What NumPy reports of its scalars is reported by the plain run: a break.
+    """
     try:
-        return wrap_constant(compute())
+        with np.errstate(all="raise"):
+            return wrap_constant(compute())
+    except FloatingPointError as error:
+        raise Unsupported("call", str(error)) from None
     except Exception as error:
         raise Raised(error) from None
