@@ -23,14 +23,18 @@ from jitmagic.api import (
     reset,
     wait,
 )
+from jitmagic.autograd.modes import enable_grad, no_grad
+from jitmagic.autograd.tensor import Tensor, detach
 from jitmagic.config import config, configure
-from jitmagic.errors import FullGraphError, InternalError, JitMagicError, Unsupported, UserError
+from jitmagic.errors import FullGraphError, GradientError, InternalError, JitMagicError, Unsupported, UserError
 from jitmagic.gradients import grad, hessian, jacobian, value_and_grad, vjp
 
 __all__ = [
     "FullGraphError",
+    "GradientError",
     "InternalError",
     "JitMagicError",
+    "Tensor",
     "Unsupported",
     "UserError",
     "allow_in_graph",
@@ -38,7 +42,9 @@ __all__ = [
     "compile",
     "config",
     "configure",
+    "detach",
     "disable",
+    "enable_grad",
     "explain",
     "grad",
     "graph_break",
@@ -51,6 +57,7 @@ __all__ = [
     "mark_static_address",
     "maybe_mark_dynamic",
     "nn",
+    "no_grad",
     "recompiles",
     "register_backend",
     "reset",

@@ -2,7 +2,8 @@
 
     JitMagicError
     ├── UserError          a request that cannot be met: a wrong option, a broken promise
-    │   └── FullGraphError a graph break where ``fullgraph=True`` allows none
+    │   ├── FullGraphError a graph break where ``fullgraph=True`` allows none
+    │   └── GradientError  a gradient that does not exist, or whose values are gone (also a RuntimeError)
     ├── Unsupported        a graph break: the tracer met something that it cannot capture
     └── InternalError      a fault of ours; the call that met it still ran as plain Python
 
@@ -15,7 +16,7 @@ import ast
 import sys
 from dataclasses import dataclass
 
-__all__ = ["FullGraphError", "InternalError", "JitMagicError", "Span", "Unsupported", "UserError"]
+__all__ = ["FullGraphError", "GradientError", "InternalError", "JitMagicError", "Span", "Unsupported", "UserError"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,10 @@ class UserError(JitMagicError):
 
 class FullGraphError(UserError):
     """A graph break was met although ``fullgraph=True`` was asked for."""
+
+
+class GradientError(UserError, RuntimeError):
+    """The gradient asked for does not exist; the message says which operation is the reason."""
 
 
 class InternalError(JitMagicError):

@@ -13,7 +13,7 @@ A copy keeps the order, the signs and the gaps of the strides of its original: N
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -133,13 +133,18 @@ def _allocate(dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, 
     return np.ndarray(shape, dtype, np.empty(high - low, np.uint8), -low, strides)
 
 
+def _fresh(base: Array) -> Array:
+    """A copy to be written. Read-only arrays may be broadcast: their elements must not share memory any more."""
+    return copy_layout(base) if base.flags.writeable else np.array(base, order="C")
+
+
 def _updated(base: Array, path: tuple[ViewStep, ...], assign: Callable[[Array], None]) -> Array:
     """A copy of ``base`` after ``assign`` was given its part.
 
     If a backend laid ``base`` out in another way than the plain run has it, a ``reshape`` on the path may copy; then
     the same steps on a table of positions tell where the elements of the part belong.
     """
-    copy = copy_layout(base)
+    copy = _fresh(base)
     part = follow(copy, path)
     assign(part)
     if part.size and not np.may_share_memory(part, copy):
@@ -165,7 +170,10 @@ def _update_index(base: Array, value: Any, path: tuple[ViewStep, ...], index: An
 
 
 def _like_base(call: Arguments) -> Inferred:
-    return Inferred(replace(call.args[0], writeable=True))
+    base = call.args[0]
+    if not base.writeable:
+        return Inferred(ArrayMeta.dense(base.dtype, base.shape))
+    return Inferred(base)
 
 
 UPDATE = op(
@@ -203,7 +211,7 @@ UPDATE_INDEX = op(
 
 
 def _add_at(base: Array, value: Any, index: Any) -> Array:
-    copy = copy_layout(base)
+    copy = _fresh(base)
     np.add.at(copy, index, value)
     return copy
 

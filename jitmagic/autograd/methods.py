@@ -1,0 +1,140 @@
+"""Gives a Tensor class the operators, methods and attributes of ndarray: each is looked up in the op registry."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitmagic.autograd.dispatch import call_form
+from jitmagic.autograd.recorded import Recorded, raw
+from jitmagic.ops import lookup_method
+from jitmagic.ops.registry import ATTRIBUTES
+
+__all__ = ["install"]
+
+BINARY: dict[str, Callable[..., Any]] = {
+    **{name: getattr(operator, name) for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")},
+    **{name: getattr(operator, f"{name}_") for name in ("and", "or")},
+    **{name: getattr(operator, name) for name in ("xor", "lshift", "rshift")},
+    "divmod": divmod,
+}
+COMPARED = ("eq", "ne", "lt", "le", "gt", "ge")
+UNARY: dict[str, Callable[..., Any]] = {
+    "neg": operator.neg,
+    "pos": operator.pos,
+    "abs": operator.abs,
+    "invert": operator.invert,
+}
+IN_PLACE = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
+METHODS = tuple(
+    name
+    for line in (
+        "all any argmax argmin argpartition argsort astype choose clip compress conj conjugate copy cumprod cumsum",
+        "diagonal dot fill flatten max mean min nonzero partition prod put ravel repeat reshape round searchsorted",
+        "sort squeeze std sum swapaxes take trace transpose var view",
+    )
+    for name in line.split()
+)
+PLAIN = ["tolist", "tobytes", "tofile", "dump", "dumps"]
+READ_ONLY = ["dtype", "ndim", "size", "itemsize", "nbytes", "strides", "flags", "base"]
+
+
+def install(kind: Any) -> None:
+    """Set them on ``kind``, a subclass of ``Recorded``."""
+    for name, function in BINARY.items():
+        setattr(kind, f"__{name}__", _operator(f"__{name}__", function))
+        setattr(kind, f"__r{name}__", _reflected(f"__r{name}__", function))
+    for name in COMPARED:
+        setattr(kind, f"__{name}__", _operator(f"__{name}__", getattr(operator, name)))
+    for name, function in UNARY.items():
+        setattr(kind, f"__{name}__", _operator(f"__{name}__", function))
+    for name in IN_PLACE:
+        setattr(kind, f"__i{name}__", _in_place(f"__i{name}__"))
+    kind.__getitem__ = _operator("__getitem__", operator.getitem)
+    for name in METHODS:
+        setattr(kind, name, _method(name))
+    for name in PLAIN:
+        setattr(kind, name, _plain(name))
+    for name in READ_ONLY:
+        setattr(kind, name, property(operator.attrgetter(f"_data.{name}"), doc=f"As ``ndarray.{name}``."))
+    for name in ATTRIBUTES:
+        setattr(kind, name, property(_method(name, operator.attrgetter(name)), doc=f"As ``ndarray.{name}``."))
+    kind.shape = property(operator.attrgetter("_data.shape"), _set_shape, doc="As ``ndarray.shape``.")
+
+
+def _named(function: Any, name: str) -> Callable[..., Any]:
+    function.__name__ = function.__qualname__ = name
+    named: Callable[..., Any] = function
+    return named
+
+
+def _operator(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def operate(self: Any, *others: Any) -> Any:
+        if others and _gives_way(others[0]):
+            return NotImplemented
+        row, form = lookup_method(name)  # type: ignore[misc]  # every one is registered
+        return call_form(type(self), function, row, form, (self, *others), {})
+
+    return _named(operate, name)
+
+
+def _reflected(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def operate(self: Any, other: Any) -> Any:
+        row, form = lookup_method(name)  # type: ignore[misc]  # every one is registered
+        return call_form(type(self), lambda a, b: function(b, a), row, form, (self, other), {})
+
+    return _named(operate, name)
+
+
+def _gives_way(other: Any) -> bool:
+    """Whether the other operand wants to be asked first (``__array_ufunc__ = None``)."""
+    return getattr(type(other), "__array_ufunc__", True) is None
+
+
+def _in_place(name: str) -> Callable[..., Any]:
+    function = getattr(operator, name.strip("_"))
+
+    def operate(self: Any, other: Any) -> Any:
+        if isinstance(self._data, np.generic):  # scalars are not written to: a new Tensor comes out
+            return NotImplemented
+        row, form = lookup_method(name)  # type: ignore[misc]  # every one is registered
+        return call_form(type(self), function, row, form, (self, other), {})
+
+    return _named(operate, name)
+
+
+def _method(name: str, function: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    def call(data: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(data, name)(*args, **kwargs)
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        row, form = lookup_method(name)  # type: ignore[misc]  # every one is registered
+        return call_form(type(self), function or call, row, form, (self, *args), kwargs)
+
+    method.__doc__ = f"As ``ndarray.{name}``."
+    return _named(method, name)
+
+
+def _plain(name: str) -> Callable[..., Any]:
+    def method(self: Recorded, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self._data, name)(*raw(args), **raw(kwargs))
+
+    method.__doc__ = f"As ``ndarray.{name}``; the result has no history."
+    return _named(method, name)
+
+
+def _set_shape(self: Recorded, shape: Any) -> None:
+    """``x.shape = ...``: the Tensor becomes a reshaped view of what it was."""
+    before = self._history()
+    if before is None or before[0] is self:
+        self._data.shape = shape
+        return
+    data = self._data.view()
+    data.shape = shape  # raises what NumPy raises
+    view = self.reshape(shape)  # type: ignore[attr-defined]  # installed above
+    self._data, self._edge = data, view._edge  # what is recorded keeps the array with the shape it had
+    if self._root is not None:
+        self._path = view._path

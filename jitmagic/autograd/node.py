@@ -1,0 +1,221 @@
+"""One recorded operation: what went in, what came out, and how a cotangent is pulled back through it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from jitmagic.errors import GradientError
+from jitmagic.ops.gradients import cotangents
+from jitmagic.ops.record import Op
+
+__all__ = ["Edge", "ErrorNode", "FunctionNode", "Node", "OpNode", "Saved", "Version", "like_sequence"]
+
+_order = itertools.count()
+
+# Where a cotangent goes: the entry of a node's results, or a leaf and 0.
+Edge: TypeAlias = "tuple[Any, int]"
+Version: TypeAlias = "list[int]"
+
+
+class Overwritten:
+    """Stands for a saved array that was changed in place since: it has a shape and a dtype, but no values any more."""
+
+    __slots__ = ("dtype", "ndim", "shape", "where")
+
+    def __init__(self, array: Any, where: str) -> None:
+        self.shape, self.dtype, self.ndim, self.where = array.shape, array.dtype, array.ndim, where
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function in (np.zeros_like, np.shape, np.ndim, np.size):
+            stand_in = np.broadcast_to(np.zeros((), self.dtype), self.shape)
+            return function(stand_in, *args[1:], **kwargs)
+        raise self.error()
+
+    def __array_ufunc__(self, *args: Any, **kwargs: Any) -> Any:
+        raise self.error()
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise self.error()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise self.error()
+
+    def __getitem__(self, index: Any) -> Any:
+        raise self.error()
+
+    def error(self) -> GradientError:
+        return GradientError(
+            f"the gradient of {self.where} needs an array of shape {self.shape} that was changed in place after it was "
+            "used: write into a copy, or write before it is used"
+        )
+
+
+def _refused(name: str) -> Callable[..., Any]:
+    def operator(self: Overwritten, *args: Any) -> Any:
+        raise self.error()
+
+    operator.__name__ = name
+    return operator
+
+
+for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "pow", "rpow", "matmul", "rmatmul",
+              "neg", "abs", "eq", "ne", "lt", "le", "gt", "ge", "mod", "rmod"):  # fmt: skip
+    setattr(Overwritten, f"__{_name}__", _refused(_name))
+
+
+def like_sequence(given: Any, items: Iterable[Any]) -> Any:
+    """A list or tuple of the class of ``given``, named tuples included."""
+    return type(given)(*items) if hasattr(given, "_fields") else type(given)(items)
+
+
+class Saved:
+    """A value that a rule may need: data of a Tensor with its version then, or anything else."""
+
+    __slots__ = ("data", "edge", "kind", "now", "then")
+
+    def __init__(self, data: Any, edge: Edge | None = None, version: Version | None = None, kind: Any = None) -> None:
+        self.data, self.edge, self.kind = data, edge, kind
+        self.now = version
+        self.then = version[0] if version is not None else 0
+
+    def value(self, name: str, as_tensor: bool) -> Any:
+        """What the rule of ``name`` gets: data, or for higher derivatives a Tensor with its history."""
+        if self.now is not None and self.now[0] != self.then:
+            return Overwritten(self.data, name)
+        if as_tensor and self.edge is not None:
+            return self.kind._made(self.data, self.edge, self.now)
+        return self.data
+
+
+class Node:
+    """``edges`` lead to what the operation was computed from. ``outputs`` is how many results it has.
+
+    Nodes are numbered: a node's number is larger than those of all nodes that its edges lead to.
+    """
+
+    __slots__ = ("__weakref__", "edges", "hooks", "name", "number", "outputs", "released")
+
+    def __init__(self, name: str, edges: Sequence[Edge], outputs: int = 1) -> None:
+        self.name = name
+        self.edges = tuple(edges)
+        self.outputs = outputs
+        self.number = next(_order)
+        self.hooks: dict[int, dict[int, Callable[[Any], Any]]] = {}
+        self.released = False
+
+    def pull(self, cotangents_of_results: list[Any], as_tensors: bool) -> Iterable[tuple[int, Any]]:
+        """For each edge (by its place in ``edges``) that gets one, its cotangent."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Let go of saved values: the node cannot be pulled through again."""
+        self.released = True
+
+    def __repr__(self) -> str:
+        return f"<{self.name} backward>"
+
+
+class OpNode(Node):
+    """A call of a row; its rules tell the cotangents.
+
+    ``sources`` tells for each edge the position of the operand and, if that is a list, the place in it.
+    """
+
+    __slots__ = ("ans", "args", "kwargs", "row", "sources")
+
+    def __init__(
+        self,
+        row: Op,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        edges: Sequence[Edge],
+        sources: Sequence[tuple[int, int | None]],
+        outputs: int = 1,
+    ) -> None:
+        super().__init__(f"np.{row.name}", edges, outputs)
+        self.row, self.args, self.kwargs = row, args, kwargs
+        self.sources = tuple(sources)
+        self.ans: Any = None
+
+    def pull(self, cotangents_of_results: list[Any], as_tensors: bool) -> Iterator[tuple[int, Any]]:
+        def value(saved: Any) -> Any:
+            if isinstance(saved, list | tuple):
+                return like_sequence(saved, map(value, saved))
+            return saved.value(self.name, as_tensors) if isinstance(saved, Saved) else saved
+
+        args = tuple(map(value, self.args))
+        ans = self._again(args) if self._lost_result() else value(self.ans)
+        g = cotangents_of_results[0] if not isinstance(ans, tuple) else tuple(cotangents_of_results)
+        wanted = dict.fromkeys(place for place, _ in self.sources)
+        missing = [place for place in wanted if not has_rule(self.row, place)]
+        if missing:
+            raise GradientError(f"{self.name} has no gradient with regard to its operand {missing[0]}")
+        found = dict(cotangents(self.row, wanted, g, ans, args, self.kwargs))
+        for i, (place, entry) in enumerate(self.sources):
+            yield i, found[place] if entry is None else found[place][entry]
+
+    def _lost_result(self) -> bool:
+        """Whether the result was written since: ``x /= a`` and then ``x /= b``."""
+        ans = self.ans
+        return isinstance(ans, Saved) and ans.now is not None and ans.now[0] != ans.then and not self.row.writes
+
+    def _again(self, args: tuple[Any, ...]) -> Any:
+        """The result computed once more, if what it was computed from is still there."""
+        try:
+            return self.row.call(*args, **self.kwargs)
+        except GradientError:
+            return Overwritten(self.ans.data, self.name)
+
+    def release(self) -> None:
+        super().release()
+        self.args, self.ans, self.kwargs = (), None, {}
+
+
+def has_rule(row: Op, place: int) -> bool:
+    """Whether the row tells the cotangent of the operand at that position."""
+    rules = row.vjp or ()
+    if not rules:
+        return False
+    return rules[min(place, len(rules) - 1)] is not None if place < len(rules) or _variadic(row) else False
+
+
+def _variadic(row: Op) -> bool:
+    return any(p.kind is p.VAR_POSITIONAL for p in list(row.signature.parameters.values())[: len(row.vjp or ())])
+
+
+class FunctionNode(Node):
+    """A computation with a pullback of its own: ``pullback(cotangents, as_tensors)`` gives one for each edge."""
+
+    __slots__ = ("pullback",)
+
+    def __init__(
+        self, name: str, pullback: Callable[[list[Any], bool], Sequence[Any]], edges: Sequence[Edge], outputs: int = 1
+    ) -> None:
+        super().__init__(name, edges, outputs)
+        self.pullback: Any = pullback
+
+    def pull(self, cotangents_of_results: list[Any], as_tensors: bool) -> Iterator[tuple[int, Any]]:
+        yield from enumerate(self.pullback(cotangents_of_results, as_tensors))
+
+    def release(self) -> None:
+        super().release()
+        self.pullback = None
+
+
+class ErrorNode(Node):
+    """A result through which no gradient can flow: asking for one raises ``message``."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, name: str, message: str, edges: Sequence[Edge], outputs: int = 1) -> None:
+        super().__init__(name, edges, outputs)
+        self.message = message
+
+    def pull(self, cotangents_of_results: list[Any], as_tensors: bool) -> Iterable[tuple[int, Any]]:
+        raise GradientError(self.message)

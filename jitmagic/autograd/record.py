@@ -1,0 +1,151 @@
+"""Takes a call of a row on Tensors and its result, gives the result as Tensors that know how they were computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from jitmagic.autograd.modes import is_grad_enabled
+from jitmagic.autograd.node import Edge, ErrorNode, Node, OpNode, Saved, has_rule, like_sequence
+from jitmagic.autograd.recorded import Recorded, is_smooth, raw
+from jitmagic.ops.functional import ViewStep
+from jitmagic.ops.gradients import Elementwise, by_position
+from jitmagic.ops.record import Op
+
+__all__ = ["histories", "node_of", "operands", "recorded", "saved_arguments", "without_rules"]
+
+Sources = list[tuple[int, int | None]]
+
+
+def operands(args: tuple[Any, ...]) -> Iterator[tuple[int, int | None, Recorded]]:
+    """Each Tensor among the operands: its position, its place in the list there (or None), itself."""
+    for place, value in enumerate(args):
+        if isinstance(value, Recorded):
+            yield place, None, value
+        elif isinstance(value, list | tuple):
+            for entry, item in enumerate(value):
+                if isinstance(item, Recorded):
+                    yield place, entry, item
+
+
+def histories(args: tuple[Any, ...]) -> tuple[list[Edge], Sources]:
+    """Where the operands that require a gradient come from, and where they stand."""
+    edges: list[Edge] = []
+    sources: Sources = []
+    for place, entry, tensor in operands(args):
+        edge = tensor._history()
+        if edge is not None:
+            edges.append(edge)
+            sources.append((place, entry))
+    return edges, sources
+
+
+def saved_arguments(row: Op, args: tuple[Any, ...], sources: Sources) -> tuple[Any, ...]:
+    """The arguments as a node keeps them: arrays that nobody counts the writes to are copied, if a rule reads them."""
+    snapshot = not _needs_no_values(row, sources)
+
+    def keep(value: Any) -> Any:
+        if isinstance(value, Recorded):
+            return value._saved(value._history())
+        if isinstance(value, list | tuple):
+            return like_sequence(value, map(keep, value))
+        if isinstance(value, slice):
+            return raw(value)
+        if snapshot and isinstance(value, np.ndarray) and value.flags.writeable:
+            return value.copy()
+        return value
+
+    return tuple(map(keep, args))
+
+
+def _needs_no_values(row: Op, sources: Sources) -> bool:
+    """True for sums and the like, whose derivative is constant."""
+    rules = row.vjp or ()
+    return all(
+        place < len(rules) and isinstance(rules[place], Elementwise) and row.name in CONSTANT for place, _ in sources
+    )
+
+
+CONSTANT = frozenset({"add", "subtract", "negative", "positive", "conjugate"})
+
+
+def node_of(
+    row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any], edges: Any, sources: Sources, outputs: int
+) -> Node:
+    """The node of a call; one that refuses where the row has no rules."""
+    reason = without_rules(row, sources)
+    if reason:
+        return ErrorNode(row.name, reason, edges, outputs)
+    return OpNode(row, saved_arguments(row, args, sources), raw(kwargs), edges, sources, outputs)
+
+
+def without_rules(row: Op, sources: Sources) -> str:
+    """Why no gradient can flow to the operands at ``sources``; empty if it can."""
+    if row.vjp is None:
+        return f"np.{row.name} has no gradient{': ' + row.no_vjp if row.no_vjp else ''}; detach what goes into it"
+    missing = [place for place, _ in sources if not has_rule(row, place)]
+    if missing:
+        return f"np.{row.name} has no gradient with regard to its operand {missing[0]}; detach it"
+    return ""
+
+
+def recorded(kind: Any, row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> Any:
+    """``result`` of ``row`` for canonical arguments with Tensors in them, as Tensors of class ``kind``."""
+    args, kwargs = by_position(row, args, kwargs)
+    edges, sources = histories(args) if is_grad_enabled() and row.vjp != () else ([], [])
+    several = isinstance(result, tuple | list)
+    entries = list(result) if several else [result]
+    smooth = [is_smooth(entry) for entry in entries]
+    node: Node | None = None
+    if edges and any(smooth):
+        node = node_of(row, args, kwargs, edges, sources, len(entries))
+    made = [
+        _result(
+            kind,
+            entry,
+            (node, i) if node is not None and smooth[i] else None,
+            row,
+            args,
+            kwargs,
+            i if several else None,
+        )
+        for i, entry in enumerate(entries)
+    ]
+    if isinstance(node, OpNode):
+        kept = [_kept(node, i, tensor) for i, tensor in enumerate(made)]
+        node.ans = tuple(kept) if several else kept[0]
+    if not several:
+        return made[0]
+    return like_sequence(result, made)
+
+
+def _kept(node: Node, index: int, result: Any) -> Any:
+    return Saved(result._data, (node, index), result._version, type(result)) if isinstance(result, Recorded) else result
+
+
+def _result(
+    kind: Any, data: Any, edge: Edge | None, row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any], item: int | None
+) -> Any:
+    """One result: the operand itself, a view of it, or a new Tensor; numbers and None stay what they are."""
+    if not isinstance(data, np.ndarray | np.generic):
+        return data
+    if isinstance(data, np.ndarray):
+        for place, entry, tensor in operands(args):
+            if data is tensor._data:
+                return tensor
+            if entry is None and isinstance(tensor._data, np.ndarray) and np.may_share_memory(data, tensor._data):
+                return _view(kind, data, edge, tensor, ViewStep(row, _others(args, place), raw(kwargs), place, item))
+    return kind._made(data, edge)
+
+
+def _others(args: tuple[Any, ...], place: int) -> tuple[Any, ...]:
+    return tuple(raw(a) for i, a in enumerate(args) if i != place)
+
+
+def _view(kind: Any, data: Any, edge: Edge | None, base: Recorded, step: ViewStep) -> Any:
+    view = kind._made(data, edge, base._version)
+    owner = base._owner()
+    view._root, view._path, view._epoch = owner, (*base._path, step), owner._epoch
+    return view

@@ -1,0 +1,105 @@
+"""An array with its history: what a Tensor is made of, without its operations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitmagic.autograd.node import Edge, OpNode, Saved, Version, like_sequence
+from jitmagic.errors import GradientError
+from jitmagic.ops.functional import ViewStep
+
+__all__ = ["Recorded", "is_smooth", "raw"]
+
+
+def is_smooth(data: Any) -> bool:
+    """Whether gradients of such an array make sense: real or complex numbers."""
+    return isinstance(data, np.ndarray | np.generic) and data.dtype.kind in "fc"
+
+
+class Recorded:
+    """``_data`` is an ndarray, or the NumPy scalar that an operation gave.
+
+    A view of another Tensor knows its ``_root``, the Tensor that owns the memory, and the ``_path`` of view operations
+    that leads to it. All of them share one ``_version``, which counts writes. A recorded write through any of them
+    changes the history of the root, and its ``_epoch``; views see by it that their own history is out of date.
+    """
+
+    _data: Any
+    _edge: Edge | None
+    _requires: bool
+    _version: Version
+    _root: Recorded | None
+    _path: tuple[ViewStep, ...]
+    _epoch: int
+
+    @classmethod
+    def _made(cls, data: Any, edge: Edge | None = None, version: Version | None = None) -> Any:
+        """A Tensor over ``data`` that was computed by the node behind ``edge``."""
+        self = object.__new__(cls)
+        self._set(data, edge, False, version)
+        return self
+
+    def _set(self, data: Any, edge: Edge | None, requires: bool, version: Version | None = None) -> None:
+        self._data = data
+        self._edge = edge
+        self._requires = requires
+        self._version = [0] if version is None else version
+        self._root = None
+        self._path = ()
+        self._epoch = 0
+        self.__dict__["grad"] = None
+
+    def _history(self) -> Edge | None:
+        """Where a cotangent of this Tensor goes; None if it requires no gradient."""
+        root = self._root
+        if root is not None and self._epoch != root._epoch:
+            self._edge = self._along_path(root)
+            self._epoch = root._epoch
+        return (self, 0) if self._requires else self._edge
+
+    def _along_path(self, root: Recorded) -> Edge | None:
+        """The history of a view whose root was written: the views of what the root is now."""
+        edge, data = root._history(), root._data
+        if edge is None:
+            return None
+        for step in self._path:
+            args = tuple(Saved(a) for a in step.arguments(data))
+            result = step.op.call(*step.arguments(data), **step.kwargs)
+            outputs = len(result) if isinstance(result, tuple | list) else 1
+            node = OpNode(step.op, args, step.kwargs, [edge], [(step.position, None)], outputs)  # type: ignore[arg-type]  # rows are operations
+            node.ans = tuple(map(Saved, result)) if isinstance(result, tuple | list) else Saved(result)
+            edge = (node, step.item or 0)
+            data = result if step.item is None else result[step.item]
+        return edge
+
+    def _saved(self, edge: Edge | None) -> Saved:
+        return Saved(self._data, edge, self._version, type(self))
+
+    def _owner(self) -> Recorded:
+        return self if self._root is None else self._root
+
+    def _check_may_write(self) -> None:
+        """Raises GradientError for a leaf that requires a gradient, and for views of it."""
+        owner = self._owner()
+        if not owner._requires:
+            return
+        what = "a leaf" if owner is self else "a view of a leaf"
+        raise GradientError(
+            f"{what} Tensor that requires a gradient cannot be written in place: its value is what the gradient is "
+            "taken at. Write under jm.no_grad(), or into a copy"
+        )
+
+
+def raw(value: Any) -> Any:
+    """The nesting with the data of each Tensor in its place."""
+    if isinstance(value, Recorded):
+        return value._data
+    if isinstance(value, tuple | list):
+        return like_sequence(value, map(raw, value))
+    if isinstance(value, dict):
+        return {key: raw(item) for key, item in value.items()}
+    if isinstance(value, slice):
+        return slice(raw(value.start), raw(value.stop), raw(value.step))
+    return value

@@ -1,0 +1,127 @@
+"""Takes a function and its arguments, gives its value and pullback by running it on Tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitmagic.autograd.backward import walk
+from jitmagic.autograd.modes import enable_grad
+from jitmagic.autograd.node import FunctionNode
+from jitmagic.autograd.recorded import Recorded, is_smooth
+from jitmagic.autograd.tensor import Tensor, Watched
+from jitmagic.errors import GradientError
+
+__all__ = ["gradients", "tape_vjp"]
+
+
+def gradients(
+    outputs: Sequence[Any],
+    inputs: Sequence[Any],
+    cotangents: Sequence[Any],
+    *,
+    retain_graph: bool = True,
+    create_graph: bool = False,
+) -> list[Any]:
+    """The cotangents of ``inputs`` for those of ``outputs``, all Tensors; nothing is added to ``grad``.
+
+    Inputs that do not matter get zeros.
+    """
+    targets = [_entry(x) for x in inputs]
+    roots = [
+        (edge, g if create_graph or not isinstance(g, Recorded) else g._data)
+        for out, g in zip(outputs, cotangents, strict=True)
+        if isinstance(out, Recorded) and (edge := out._history()) is not None
+    ]
+    stops = frozenset(id(t) for t in targets)
+    found = walk(roots, retain=retain_graph, as_tensors=create_graph, stop_at=stops)
+    return [_found(found.get(id(t)), x) for t, x in zip(targets, inputs, strict=True)]
+
+
+def _entry(x: Any) -> Any:
+    edge = x._history()
+    if edge is None:
+        raise GradientError("a gradient by a Tensor that requires none")
+    return edge[0]
+
+
+def _found(entry: Any, x: Any) -> Any:
+    return np.zeros_like(x._data) if entry is None else entry[1]
+
+
+def tape_vjp(function: Callable[..., Any], primals: Sequence[Any]) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """``(value, pullback)`` of ``function(*primals)``; primals are arrays, numbers or Tensors.
+
+    ``value`` is what the function gives for Tensors, containers included. ``pullback(cotangent)`` takes one cotangent
+    for each number or array of the value, in the order in which ``tensors_in`` finds them, or one alone; it gives a
+    tuple of arrays, one for each primal, or Tensors if a primal or cotangent is a Tensor (for higher derivatives). It
+    may be called more than once. Arrays that the function writes to are written for real.
+    """
+    watched = [_watched(p) for p in primals]
+    marks = [_mark(w) for w in watched]
+    with enable_grad():
+        value = _called(function, watched)
+    nested = any(isinstance(p, Recorded) for p in primals)
+
+    def pullback(cotangent: Any) -> tuple[Any, ...]:
+        outputs = list(tensors_in(value))
+        given = cotangent if isinstance(cotangent, tuple | list) else [cotangent]
+        create = nested or any(isinstance(g, Recorded) for g in given)
+        roots = [
+            (edge, _started(g, out, create))
+            for out, g in zip(outputs, given, strict=True)
+            if (edge := out._history()) is not None
+        ]
+        found = walk(roots, retain=True, as_tensors=create, stop_at=frozenset(map(id, marks)))
+        return tuple(_found(found.get(id(mark)), w) for mark, w in zip(marks, watched, strict=True))
+
+    return value, pullback
+
+
+def _called(function: Callable[..., Any], watched: list[Tensor]) -> Any:
+    try:
+        return function(*watched)
+    except ValueError as error:
+        if isinstance(error.__cause__, GradientError):  # NumPy's words hide ours
+            raise error.__cause__ from None
+        raise
+
+
+def _watched(primal: Any) -> Tensor:
+    """A Tensor over the same memory that is computed from nothing but a mark; it may be written in place."""
+    data = primal._data if isinstance(primal, Recorded) else np.asarray(primal)
+    if not is_smooth(data):
+        raise GradientError(f"a gradient by an argument of dtype {data.dtype}: only real and complex numbers have one")
+    edges = [edge] if isinstance(primal, Recorded) and (edge := primal._history()) is not None else []
+    node = FunctionNode("argument", lambda gs, as_tensors: gs, edges)
+    found: Tensor = Watched._made(data, (node, 0), primal._version if isinstance(primal, Recorded) else None)
+    return found
+
+
+def _mark(watched: Tensor) -> Any:
+    edge = watched._edge
+    assert edge is not None
+    return edge[0]
+
+
+def _started(g: Any, out: Any, create: bool) -> Any:
+    data = g._data if isinstance(g, Recorded) else np.asarray(g)
+    if data.shape != out._data.shape:
+        raise GradientError(f"a cotangent of shape {data.shape} for a value of shape {out._data.shape}")
+    if create:
+        return g if isinstance(g, Recorded) else Tensor._made(data.astype(out._data.dtype))
+    return data.astype(out._data.dtype)
+
+
+def tensors_in(value: Any) -> Any:
+    """The Tensors in nested tuples, lists and dicts, in order."""
+    if isinstance(value, Recorded):
+        yield value
+    elif isinstance(value, tuple | list):
+        for item in value:
+            yield from tensors_in(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from tensors_in(item)

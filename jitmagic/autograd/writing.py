@@ -1,0 +1,157 @@
+"""Takes a call that writes into a Tensor, does it, and records what it means for the Tensor and all views of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from jitmagic.autograd.modes import is_grad_enabled
+from jitmagic.autograd.node import Edge, ErrorNode, Node, OpNode, Saved
+from jitmagic.autograd.record import histories, operands, saved_arguments, without_rules
+from jitmagic.autograd.recorded import Recorded, is_smooth, raw
+from jitmagic.errors import GradientError
+from jitmagic.ops.functional import UPDATE
+from jitmagic.ops.gradients import by_position
+from jitmagic.ops.record import Op
+from jitmagic.ops.registry import by_name
+
+__all__ = ["set_item", "write", "write_into"]
+
+PLAIN_TARGET = (
+    "a Tensor that requires a gradient cannot be written into a plain array, which has no history: make the target a "
+    "Tensor (jm.Tensor(array)), or detach the value"
+)
+
+
+def write(target: Any, perform: Callable[..., Any], row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """``perform(*args, **kwargs)`` on the data, where ``args[0]`` is ``target``; its meaning is ``row``."""
+    args, kwargs = by_position(row, args, kwargs)
+    edges, sources = histories(args) if is_grad_enabled() else ([], [])
+    if not isinstance(target, Recorded):
+        if edges:
+            raise GradientError(PLAIN_TARGET)
+        return perform(*raw(args), **raw(kwargs))
+    if is_grad_enabled():
+        target._check_may_write()
+    node: Node | None = None
+    if edges and is_smooth(target._data):
+        node = _node_before_write(target, row, args, kwargs, edges, sources)
+    result = perform(*raw(args), **raw(kwargs))
+    _written(target, node)
+    return result
+
+
+REREAD = frozenset({"ipow", "sort_in_place", "partition_in_place"})  # their rules need what was there before
+
+
+def _node_before_write(
+    target: Recorded, row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any], edges: Any, sources: Any
+) -> Node:
+    """The node of a write, with copies of operands that the write will change and that a rule may read."""
+    reason = without_rules(row, sources)
+    if reason:
+        return ErrorNode(row.name, reason, edges)
+    kept = list(saved_arguments(row, args, sources))
+    for place, entry, tensor in operands(args):
+        reads = not row.writes or row.name in REREAD
+        if reads and entry is None and np.may_share_memory(tensor._data, target._data):
+            kept[place] = Saved(tensor._data.copy(), tensor._history(), [0], type(tensor))
+    return OpNode(row, tuple(kept), raw(kwargs), edges, sources)
+
+
+def _written(target: Recorded, node: Node | None) -> None:
+    """Count the write; make ``node``, if there is one, the history of what was written."""
+    target._version[0] += 1
+    if node is None:
+        return
+    if isinstance(node, OpNode):
+        node.ans = Saved(target._data, (node, 0), target._version, type(target))
+    owner = target._owner()
+    owner._edge = (node, 0) if owner is target else _update(owner, target, node)
+    owner._epoch += 1
+
+
+def _update(owner: Recorded, part: Recorded, node: Node) -> Edge:
+    """The owner after a part of it was written."""
+    edges: list[Edge] = [(node, 0)]
+    sources: list[tuple[int, int | None]] = [(1, None)]
+    before = owner._history()
+    if before is not None:
+        edges.insert(0, before)
+        sources.insert(0, (0, None))
+    args = (owner._saved(before), part._saved((node, 0)), part._path)
+    update = OpNode(UPDATE, args, {}, edges, sources)
+    update.ans = Saved(owner._data, (update, 0), owner._version, type(owner))
+    return (update, 0)
+
+
+def write_into(kind: Any, out: Any, perform: Callable[..., Any], row: Op, args: Any, kwargs: Mapping[str, Any]) -> Any:
+    """A call with ``out=``: ``perform()`` writes the result of ``row`` for the other arguments into ``out``."""
+    args, kwargs = by_position(row, args, kwargs)
+    edges, sources = histories(args) if is_grad_enabled() else ([], [])
+    outs = out if isinstance(out, tuple) else (out,)
+    _check_outs(row, outs, edges)
+    if not isinstance(out, Recorded):
+        result = perform()
+        for each in outs:
+            if isinstance(each, Recorded):
+                each._version[0] += 1
+        return out if isinstance(out, tuple) else result
+    before = out._history() if is_grad_enabled() else None
+    node, computed = None, None
+    if is_smooth(out._data) and (edges or before is not None):
+        mask = kwargs.pop("where", True) if isinstance(row.call, np.ufunc) else True
+        computed = _node_before_write(out, row, args, kwargs, edges, sources) if edges else None
+        node = _copied(out, before, computed, raw(mask))
+    perform()
+    _written(out, node)
+    if isinstance(computed, OpNode):
+        computed.ans = Saved(out._data, (computed, 0), out._version, kind)
+    return out
+
+
+def _check_outs(row: Op, outs: tuple[Any, ...], edges: Any) -> None:
+    tensors = [o for o in outs if isinstance(o, Recorded)]
+    if is_grad_enabled():
+        for each in tensors:
+            each._check_may_write()
+        if edges and len(tensors) < len(outs):
+            raise GradientError(PLAIN_TARGET)
+        if len(outs) > 1 and (edges or any(o._history() for o in tensors)):
+            raise GradientError(f"np.{row.name} with several outputs in out= has no gradient: leave out= away")
+
+
+def _copied(out: Recorded, before: Edge | None, computed: Node | None, mask: Any) -> Node:
+    """``copyto(out, computed, where=mask)``."""
+    edges: list[Edge] = []
+    places: list[tuple[int, int | None]] = []
+    for place, edge in enumerate((before, None if computed is None else (computed, 0))):
+        if edge is not None:
+            edges.append(edge)
+            places.append((place, None))
+    stand_in = Saved(out._data)
+    kept = mask.copy() if isinstance(mask, np.ndarray) else mask
+    return OpNode(by_name("copyto"), (stand_in, stand_in), {"where": kept}, edges, places)
+
+
+def set_item(target: Recorded, index: Any, value: Any) -> None:
+    """``target[index] = value``; the second half of ``target[index] += value`` changes nothing more."""
+    if isinstance(value, Recorded) and _is_own_part(target, index, value):
+        return
+    write(target, _assign, by_name("setitem"), (target, index, value), {})
+
+
+def _assign(data: Any, index: Any, value: Any) -> None:
+    data[index] = value
+
+
+def _is_own_part(target: Recorded, index: Any, value: Recorded) -> bool:
+    if value._root is None or value._root is not target._owner():
+        return False
+    part, data = target._data[raw(index)], value._data
+    if not isinstance(part, np.ndarray) or not isinstance(data, np.ndarray):
+        return False
+    same_place = part.__array_interface__["data"] == data.__array_interface__["data"]
+    return same_place and part.shape == data.shape and part.strides == data.strides and part.dtype == data.dtype
