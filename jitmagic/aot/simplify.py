@@ -6,7 +6,7 @@ from jitmagic.aot.joint.watches import DropWatches
 from jitmagic.aot.stores import StoreParts, surely_casts
 from jitmagic.graph import Graph, Node
 from jitmagic.graph.passes import CommonSubexpressions, DeadCode, Pass, run_passes
-from jitmagic.ops.functional import UPDATE
+from jitmagic.ops.functional import UPDATE, PureCall
 from jitmagic.ops.lowering import View
 from jitmagic.ops.record import Op
 
@@ -15,10 +15,22 @@ __all__ = ["may_drop", "simplify_pure"]
 
 def simplify_pure(graph: Graph, *, kept_writes: bool = False) -> Graph:
     """Verified after each pass."""
-    passes: tuple[Pass, ...] = (DropWatches(), CommonSubexpressions(), DeadCode(may_drop))
+    passes: tuple[Pass, ...] = (DropWatches(), CommonSubexpressions(_written), DeadCode(may_drop))
     if kept_writes:
         passes = (*passes, StoreParts())
     return run_passes(graph, passes, pure=not kept_writes)
+
+
+def _written(graph: Graph) -> set[Node]:
+    return {base for node in graph.nodes for base in _bases(node)}
+
+
+def _bases(node: Node) -> tuple[Node, ...]:
+    """Arrays whose next value a node gives: two of them merged would have to be copied apart again."""
+    call = getattr(node.op, "call", None)
+    if node.op is UPDATE:
+        return (node.args[0],)
+    return tuple(node.args[p] for p in call.row.writes) if isinstance(call, PureCall) else ()
 
 
 def may_drop(node: Node) -> bool:

@@ -3,6 +3,10 @@
 Every variable has one type in the whole region; a Python variable that changes its type is several variables here.
 Types are ``pyint``, ``pyfloat``, ``pybool`` for Python numbers (ints are exact: an operation whose result might not
 fit leaves the region) and NumPy's names (``float64``, ``int32``, ...) for NumPy scalars.
+
+A Python variable ``s`` of several types lies in ``s_pyint``, ``s_float64``, ...; its *tag*, the variable ``s_tag``,
+says which of them it is now, as the index of the type in ``KINDS``. Where a test asks a tag, only the variable of that
+type is meant to be read.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 __all__ = [
+    "KINDS",
     "ArrayParameter",
     "Assign",
     "Binary",
@@ -35,6 +40,13 @@ __all__ = [
     "Var",
     "While",
 ]
+
+
+KINDS = (
+    *("unbound", "pybool", "pyint", "pyfloat", "bool"),
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"),
+    *("float32", "float64"),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from jitmagic.errors import Unsupported
 from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.expressions import OPERATORS, make_function
-from jitmagic.tracer.loops import capture_loop
+from jitmagic.tracer.loops import capture_loop, capture_run
+from jitmagic.tracer.loops.runs import RETURNED, runs_from
 from jitmagic.tracer.operators import in_place
 from jitmagic.tracer.resume import BreakHere
 from jitmagic.tracer.rounds import SHORT_LOOP, count_rounds, unpack_into
@@ -29,7 +30,15 @@ OVER_ARRAYS = ("enumerate", "zip")  # loops that may be over arrays, which captu
 
 def run_block(tx: Evaluator, block: Sequence[ast.stmt]) -> Flow:
     """Evaluate statements in order until one leaves the block."""
-    for index, statement in enumerate(block):
+    index = -1
+    while (index := index + 1) < len(block):
+        statement = block[index]
+        taken = _captured_run(tx, block[index:])
+        if taken:
+            index += taken - 1
+            if isinstance(block[index], ast.Return):
+                return Returned("return", tx.locals.pop(RETURNED))
+            continue
         try:
             flow = run_statement(tx, statement)
         except BreakHere as stop:
@@ -38,6 +47,21 @@ def run_block(tx: Evaluator, block: Sequence[ast.stmt]) -> Flow:
         if flow is not None:
             return flow
     return None
+
+
+def _captured_run(tx: Evaluator, block: Sequence[ast.stmt]) -> int:
+    """How many statements from the first on were captured as one region; 0 if that is left to the first alone."""
+    for length in runs_from(block):
+        run = block[:length]
+        if not any(_is_special(tx, s) for s in run) and capture_run(tx, run):
+            return length
+    return 0
+
+
+def _is_special(tx: Evaluator, node: ast.stmt) -> bool:
+    """Whether a statement is to break the graph, or to be replaced."""
+    policy, place = tx.output.policy, tx.place(node)
+    return hasattr(node, "jm_break") or place in policy.opaque or place in policy.rewritten
 
 
 def run_statement(tx: Evaluator, node: ast.stmt) -> Flow:

@@ -9,7 +9,7 @@ from jitmagic.backends.loops.schedule import Call, Launch, Schedule
 from jitmagic.graph import Node
 from jitmagic.graph.region_call import RegionCall
 from jitmagic.ops.functional import UPDATE, PureCall, ViewStep
-from jitmagic.ops.lowering import Fill
+from jitmagic.ops.lowering import View
 
 __all__ = ["is_plain_update", "loop_of", "loops_in_place", "updates_in_place", "writes_of"]
 
@@ -69,11 +69,7 @@ class _Lives:
                 self.last[node] = k
             if isinstance(step, Launch):
                 self.made.update(step.built.outputs.values())
-            elif (
-                is_plain_update(step.node)
-                or isinstance(getattr(step.node.op, "lower", None), Fill)
-                or _is_written(step.node)
-            ):
+            elif is_plain_update(step.node) or _is_new(step.node) or _is_written(step.node):
                 self.made.add(step.node)
             if isinstance(step, Call) and step.node.view_of is not None:
                 owner = step.node.view_of
@@ -83,6 +79,12 @@ class _Lives:
 
     def is_free(self, base: object, step: int) -> bool:
         return isinstance(base, Node) and base in self.made and self.last.get(base, self.forever) == step
+
+
+def _is_new(node: Node) -> bool:
+    """Whether a call gives an array of its own: everything that could be a loop does."""
+    lower = getattr(node.op, "lower", None)
+    return lower is not None and not isinstance(lower, View) and node.view_of is None
 
 
 def _is_written(node: Node) -> bool:

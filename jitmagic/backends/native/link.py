@@ -50,6 +50,7 @@ _CPYTHON = [
     "PyFunction_GetDefaults",
     "PyFunction_GetGlobals",
     "PyFunction_GetKwDefaults",
+    "PyGILState_Check",
     "PyGILState_Ensure",
     "PyGILState_Release",
     "PyLong_AsLongLong",

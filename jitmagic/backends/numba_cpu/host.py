@@ -195,7 +195,7 @@ class Writer:
             copied = f"{source}.copy('K')" if is_simple else f"copy_layout({source})"
             self.lines.append(f"    {name} = {copied}")
         part = name + "".join(f"[{self.text(step.args[0])}]" for step in path)
-        self.lines.append(f"    {part}[...] = {self.text(value)}")
+        self.lines.append(f"    {part}{'' if path else '[...]'} = {self.text(value)}")
 
     def call_text(self, node: Node) -> str:
         if node.kind == "item":

@@ -92,10 +92,21 @@ def _checked_int(e: Writer, node: ir.Binary, left: str, right: str, text: str) -
     total = e.hold(text)
     if node.type == "pyint":
         e.leave_later(f"{total} + {2**WORD_BITS}")
+    elif node.operator == "add" and (natural := _natural(e, node, left, right)):
+        e.leave_later(f"((~{natural}) & {total})")
+    elif node.operator == "sub" and e.ranges.is_never_negative(node.right):
+        e.leave_later(f"({left} & (~{total}))")
     elif node.operator != "mul":
         other = right if node.operator == "add" else f"(~{right})"
         e.leave_later(f"(({left} ^ {total}) & ({other} ^ {total}))")
     return total
+
+
+def _natural(e: Writer, node: ir.Binary, left: str, right: str) -> str:
+    """The other operand of a sum, if one is never negative: such a sum is too large only if it has changed sign."""
+    if e.ranges.is_never_negative(node.right):
+        return left
+    return right if e.ranges.is_never_negative(node.left) else ""
 
 
 def _stays_small(e: Writer, node: ir.Binary) -> bool:
@@ -116,6 +127,8 @@ def _int_division(e: Writer, node: ir.Binary) -> str:
 
 
 def _floor_division(e: Writer, node: ir.Binary) -> str:
+    if (power := _power_of_two(node)) is not None:
+        return f"({e.value(node.left)} >> {power})"
     left, right = e.hold(e.value(node.left)), e.hold(e.value(node.right))
     if node.type not in FLOATS:
         if not (isinstance(node.right, ir.Const) and node.right.value > 0):
@@ -138,7 +151,18 @@ def _floor_division(e: Writer, node: ir.Binary) -> str:
     return quotient
 
 
+def _power_of_two(node: ir.Binary) -> int | None:
+    """``k`` if an int is divided by the constant ``2**k``: shifts round down, as Python's division does."""
+    if node.type in FLOATS or not isinstance(node.right, ir.Const | ir.Cast):
+        return None
+    constant = node.right.operand if isinstance(node.right, ir.Cast) else node.right
+    value = int(constant.value) if isinstance(constant, ir.Const) and isinstance(constant.value, int) else 0
+    return value.bit_length() - 1 if value > 0 and not value & (value - 1) else None
+
+
 def _remainder(e: Writer, node: ir.Binary) -> str:
+    if (power := _power_of_two(node)) is not None:
+        return f"({e.value(node.left)} & {2**power - 1})"
     left, right = e.hold(e.value(node.left)), e.hold(e.value(node.right))
     if node.type not in FLOATS:
         return _int_remainder(e, node, left, right)
@@ -157,7 +181,7 @@ def _int_remainder(e: Writer, node: ir.Binary, left: str, right: str) -> str:
     """A division costs as much as a dozen additions: numbers that are their own remainder do without."""
     if isinstance(node.right, ir.Const) and node.right.value > 0:
         return f"({left} % {right})"
-    if e.checked or not e.ranges.is_surely_positive(node.right):
+    if not e.is_positive(node.right):
         e.leave(f"{right} == 0 or {right} == -1", Status.ZERO_DIVISION)
     rest = e.name()
     e.line(f"if {left} >= 0 and {left} < {right}:")

@@ -16,18 +16,20 @@ from dataclasses import dataclass
 from jitmagic.backends.native.abi import Status
 from jitmagic.backends.regions.arithmetic import binary, cast, fitting, to_float
 from jitmagic.backends.regions.functions import truncated, unary
-from jitmagic.backends.regions.ranges import ARGUMENT_BITS, Affine, Interval, accesses, statements
+from jitmagic.backends.regions.independence import is_independent
+from jitmagic.backends.regions.liveness import lives
+from jitmagic.backends.regions.parts import spread_loop
+from jitmagic.backends.regions.proofs import Proof, entry_proof, loop_proof
+from jitmagic.backends.regions.ranges import ARGUMENT_BITS, statements
+from jitmagic.backends.regions.rounds import budget, counts, is_innermost, is_short
 from jitmagic.backends.regions.unread import unread
-from jitmagic.backends.regions.writer import FLOATS, LIMITS, Writer
+from jitmagic.backends.regions.writer import FLOATS, LIMITS, ZEROS, Writer
 from jitmagic.errors import Unsupported
 from jitmagic.graph import region as ir
 
 __all__ = ["Kernel", "emit"]
 
-POLLS = {0: 0, 1: 255}  # by level of a loop with loops inside: it looks for Ctrl-C in one of so many rounds and one
-SPINS = 65535  # the same for ``while``
 _ITEMSIZE = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "float32": 4}
-_ZERO = {"pybool": "False", "bool": "False", "pyfloat": "0.0", "float64": "0.0", "float32": "np.float32(0.0)"}
 _COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
@@ -35,12 +37,14 @@ _COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="
 class Kernel:
     """``text`` defines ``region(args, lo, hi)``.
 
-    After the scalar parameters follow ``constants``, and the addresses of tables for ``inner_loops``.
+    After the scalar parameters follow ``constants``, the addresses of tables for ``inner_loops``, and, if it
+    ``spreads``, that of the function that gives the thread pool.
     """
 
     text: str
     constants: tuple[float, ...]
     inner_loops: tuple[tuple[str, str], ...] = ()
+    spreads: bool = False
 
 
 def emit(region: ir.Region) -> Kernel:
@@ -54,43 +58,44 @@ class _Emitter(Writer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.loops = 0  # around the present statement
         self.unread = unread(self.region)
+        self.lives = lives(self.region)
         self.arrays = {a.name: a for a in self.region.arrays}
 
     # -- the whole
     def emit(self) -> Kernel:
-        body: list[str] = []
-        proofs = self._proofs()
-        for checked in (True, False) if proofs is not None else (True,):
-            self.checked, self.lines, self.indent = checked, [], 2 if proofs is not None else 1
-            for each in self.region.body:
-                self.statement(each)
-            body.append("\n".join(self.lines) or "    " * self.indent + "pass")
+        proof = entry_proof(self.region, self.ranges)
+        body = self._copy(None, 1) if proof is None else self._both(proof)
         self.lines, self.indent = [], 1
         self.line("bad = 0")
+        self.line(f"budget({budget(self.region)})")
         self._load_parameters()
-        if proofs is not None:
-            for text in proofs:
-                self.line(text)
-            middle = f"    if not proven:\n{body[0]}\n    else:\n{body[1]}"
-        else:
-            middle = body[0]
+        for text in () if proof is None else proof.lines:
+            self.line(text)
         head = "\n".join(self.lines)
         self.lines = []
         self.leave_if_bad()
         self._store_results()
-        text = f"def region(args, lo, hi):\n{head}\n{middle}\n" + "\n".join(self.lines) + "\n    return OK\n"
-        return Kernel(text, tuple(self.constants), tuple(self.inner_loops))
+        text = f"def region(args, lo, hi):\n{head}\n{body}\n" + "\n".join(self.lines) + "\n    return OK\n"
+        text = "\n".join([*self.parts, text])
+        return Kernel(text, tuple(self.constants), tuple(self.inner_loops), self.spreads)
+
+    def _both(self, proof: Proof) -> str:
+        checked = self._copy(None, 2)
+        return f"    if not {proof.name}:\n{checked}\n    else:\n{self._copy(proof, 2)}"
+
+    def _copy(self, proof: Proof | None, indent: int) -> str:
+        """The statements, with checks of the indices that ``proof`` does not prove."""
+        self.proofs = [] if proof is None else [proof]
+        self.lines, self.indent = [], indent
+        for each in self.region.body:
+            self.statement(each)
+        return "\n".join(self.lines) or "    " * indent + "pass"
 
     def _load_parameters(self) -> None:
-        word = 0
-        for a in self.region.arrays:
-            self.line(f"{a.name} = arg(args, {word})")
-            for axis in range(a.ndim):
-                self.line(f"{a.name}_n{axis} = arg(args, {word + 1 + axis})")
-                self.line(f"{a.name}_s{axis} = arg(args, {word + 1 + a.ndim + axis})")
-            word += 1 + 2 * a.ndim
+        for text in self.array_lines("args"):
+            self.line(text)
+        word = sum(1 + 2 * a.ndim for a in self.region.arrays)
         for s in self.region.scalars:
             load = "arg_float64" if s.type in FLOATS else "arg"
             value = f"{load}(args, {word})"
@@ -107,6 +112,9 @@ class _Emitter(Writer):
         for index in range(len(self.inner_loops)):
             self.line(f"u{index} = arg(args, {word + index})")
         self.result_word = word + len(self.inner_loops)
+        if self.spreads:
+            self.line(f"pool = arg(args, {self.result_word})")
+            self.result_word += 1
         self._declare_variables()
 
     def _declare_variables(self) -> None:
@@ -114,7 +122,7 @@ class _Emitter(Writer):
         for each in statements(self.region.body):
             if isinstance(each, ir.Assign) and each.variable.name not in known:
                 known.add(each.variable.name)
-                self.line(f"{each.variable.name} = {_ZERO.get(each.variable.type, '0')}")
+                self.line(f"{each.variable.name} = {ZEROS.get(each.variable.type, '0')}")
 
     def _store_results(self) -> None:
         for index, variable in enumerate(self.region.results):
@@ -123,49 +131,6 @@ class _Emitter(Writer):
                 self.line(f"store_float64({target}, {8 * index}, np.float64({variable.name}))")
             else:
                 self.line(f"store_int64({target}, {8 * index}, np.int64({variable.name}))")
-
-    # -- proofs
-    def _proofs(self) -> list[str] | None:
-        """Lines that set ``proven``: every affine index is in range in all rounds; None if there is none to prove."""
-        accesses = [(e.array, axis, *interval) for e, axis, interval in self._known_indices()]
-        if not accesses:
-            return None
-        lines: list[str] = []
-        for name, loop in self.ranges.counters.items():
-            start, stop = self.ranges.affine(loop.start), self.ranges.affine(loop.stop)
-            assert start is not None
-            assert stop is not None
-            first, last = (start, stop) if _ascends(loop) else (stop, start)
-            after = (0, 1) if _ascends(loop) else (1, 0)
-            lines.append(f"{name}_lo = {self._bound(first, 'lo')} + {after[0]}")
-            lines.append(f"{name}_hi = {self._bound(last, 'hi')} - {after[1]}")
-        tests = [
-            f"{self._bound(low, 'lo')} >= {least} and {self._bound(high, 'hi')} < {array}_n{axis} + {least}"
-            for array, axis, low, high, least in accesses
-        ]
-        lines.append("proven = True")
-        lines += [f"proven = proven and {test}" for test in dict.fromkeys(tests)]
-        return lines
-
-    def _bound(self, form: Affine, end: str) -> str:
-        """The least or greatest value of an affine expression, as text over the counters' bounds."""
-        other = "hi" if end == "lo" else "lo"
-        parts = []
-        for name, factor in form.items():
-            if not factor:
-                continue
-            bound = f"{name}_{end if factor > 0 else other}" if name in self.ranges.counters else name
-            parts.append(str(factor) if not name else f"{factor} * {bound}")
-        return f"({' + '.join(parts) or '0'})"
-
-    def _known_indices(self) -> list[tuple[ir.Load | ir.Store, int, Interval]]:
-        found = []
-        for each in accesses(self.region.body):
-            for axis, index in enumerate(each.index):
-                interval = self.ranges.interval(index)
-                if interval is not None:
-                    found.append((each, axis, interval))
-        return found
 
     # -- statements
     def statement(self, node: ir.Stmt) -> None:
@@ -187,24 +152,55 @@ class _Emitter(Writer):
         array = self.arrays[node.array]
         parts = []
         for axis, index in enumerate(node.index):
-            text = self.value(index)
-            if self.checked or self.ranges.interval(index) is None:
-                text = self._wrapped(text, f"{array.name}_n{axis}")
+            size = f"{array.name}_n{axis}"
+            text = self._proven(index, size) if self.is_proven(index) else self._wrapped(self.value(index), size)
             stride = f"{array.name}_s{axis}"
             if array.is_contiguous and axis == array.ndim - 1:
                 stride = str(_ITEMSIZE.get(array.dtype, 8))
             parts.append(f"{text} * {stride}" if text.isidentifier() or text.isdigit() else f"({text}) * {stride}")
         return " + ".join(parts)
 
-    def round(self, node: ir.For) -> None:
-        """The body of a loop; outer loops look whether Ctrl-C is waiting, inner ones stay bare."""
-        has_loops = any(isinstance(s, ir.For | ir.While) for s in statements(node.body))
-        mask = POLLS.get(self.loops) if has_loops else None
-        if mask is not None:
-            self.line(f"    poll({mask})")
-        self.loops += 1
+    def is_proven(self, index: ir.Expr) -> bool:
+        return any(id(index) in proof.indices for proof in self.proofs)
+
+    def _proven(self, index: ir.Expr, size: str) -> str:
+        """An index that is in range, and of which no part overflows."""
+        if isinstance(index, ir.Const) and index.value < 0:
+            return f"{size} - {-int(index.value)}"
+        return self.value(index) if isinstance(index, ir.Binary) and index.operator == "mod" else self._bare(index)
+
+    def _bare(self, index: ir.Expr) -> str:
+        if isinstance(index, ir.Cast):
+            return self._bare(index.operand)
+        if isinstance(index, ir.Unary):
+            return f"(-{self._bare(index.operand)})"
+        if isinstance(index, ir.Binary):
+            sign = {"add": "+", "sub": "-", "mul": "*"}[index.operator]
+            return f"({self._bare(index.left)} {sign} {self._bare(index.right)})"
+        return self.value(index)
+
+    def may_spread(self, loop: ir.For) -> bool:
+        """Whether threads may share the rounds; only where all indices that count for that are proven."""
+        if self.is_part or not self.proofs:
+            return False
+        return is_independent(loop, self.region, self.ranges, self.lives[id(loop)])
+
+    def proof_of(self, loop: ir.For, ends: tuple[str, ...]) -> Proof | None:
+        """What can be proven at the head of an innermost loop."""
+        known = frozenset[int]().union(*(p.indices for p in self.proofs))
+        return loop_proof(f"{loop.variable.name}_proven", loop, ends, self.ranges, known)
+
+    def innermost(self, node: ir.For, ends: tuple[str, ...], *, is_up: bool) -> None:
+        """A loop without long loops inside; ``is_up`` if a step that is not constant is known to be positive."""
+        name = node.variable.name
+        constant = int(node.step.value) if isinstance(node.step, ir.Const) else 0
+        if is_short(node) or not (constant or is_up):
+            self.line(f"for {name} in range({', '.join(ends)}):")
+            if not is_short(node):
+                self.line("    poll(1)")
+        else:
+            self.line(f"for {name} in {'down' if constant < 0 else 'up'}({', '.join(ends)}):")
         self.block(node.body)
-        self.loops -= 1
 
     def _wrapped(self, text: str, size: str) -> str:
         name = self.name()
@@ -213,11 +209,6 @@ class _Emitter(Writer):
         self.line(f"    {name} += {size}")
         self.leave(f"{name} < 0 or {name} >= {size}", Status.INDEX_ERROR)
         return name
-
-
-def _ascends(loop: ir.For) -> bool:
-    assert isinstance(loop.step, ir.Const)
-    return loop.step.value > 0
 
 
 # -- expressions
@@ -251,7 +242,11 @@ def _extreme(e: _Emitter, node: ir.Logic) -> str:
     best = e.hold(e.value(node.operands[0]))
     for operand in node.operands[1:]:
         value = e.hold(e.value(operand))
-        best = e.hold(f"select({value} {'>' if node.operator == 'max' else '<'} {best}, {value}, {best})")
+        if node.type in FLOATS:  # nan stays where it is first
+            text = f"select({value} {'>' if node.operator == 'max' else '<'} {best}, {value}, {best})"
+        else:
+            text = f"{node.operator}({best}, {value})"
+        best = e.hold(text)
     return best
 
 
@@ -334,13 +329,32 @@ def _if(e: _Emitter, node: ir.If) -> None:
 def _for(e: _Emitter, node: ir.For) -> None:
     if node.orelse:
         raise Unsupported("region", "else after a loop")
-    start, stop, step = e.value(node.start), e.value(node.stop), e.hold(e.value(node.step))
+    start, stop, step = ends = tuple(e.hold(e.value(each)) for each in (node.start, node.stop, node.step))
     if node.variable.name not in e.ranges.counters:
         e.leave_if_bad()
     if not isinstance(node.step, ir.Const) or not node.step.value:
         e.leave(f"{step} == 0", Status.VALUE_ERROR)
-    e.line(f"for {node.variable.name} in range({start}, {stop}, {step}):")
-    e.round(node)
+    if e.may_spread(node) and spread_loop(e, node, ends):
+        return
+    if not is_innermost(node):
+        e.line(f"for {node.variable.name} in range({start}, {stop}, {step}):")
+        if not counts(node.body):
+            e.line("    poll(1)")
+        e.block(node.body)
+        return
+    proof = e.proof_of(node, ends)
+    if proof is None:
+        e.innermost(node, ends, is_up=False)
+        return
+    for text in proof.lines:
+        e.line(text)
+    for head, holds in ((f"if {proof.name}:", True), ("else:", False)):
+        e.line(head)
+        e.indent += 1
+        e.proofs += [proof] if holds else []
+        e.innermost(node, ends, is_up=holds)
+        e.proofs = [p for p in e.proofs if p is not proof]
+        e.indent -= 1
 
 
 def _while(e: _Emitter, node: ir.While) -> None:
@@ -348,8 +362,7 @@ def _while(e: _Emitter, node: ir.While) -> None:
         raise Unsupported("region", "else after a loop")
     e.line("while True:")
     e.indent += 1
-    e.leave_if_bad()
-    e.line(f"poll({SPINS})")
+    e.line("poll(1, bad)")
     e.line(f"if not {e.value(node.test)}:")
     e.line("    break")
     e.indent -= 1

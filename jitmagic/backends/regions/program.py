@@ -19,6 +19,7 @@ import numpy as np
 
 from jitmagic.backends.base import Bail
 from jitmagic.backends.native import FloatFlag, InnerLoop, Kernel, compile_kernel, inner_loop, make_launcher
+from jitmagic.backends.native.pool import pool_state
 from jitmagic.backends.numba_cpu.conditions import listened
 from jitmagic.backends.regions.emit import Kernel as Emitted
 from jitmagic.backends.regions.emit import emit
@@ -27,7 +28,7 @@ from jitmagic.graph import region as ir
 
 __all__ = ["RegionProgram", "compile_region"]
 
-RELEASE = 10_000_000  # units of work that make the launcher release the GIL; a region is one indivisible piece
+RELEASE = 0  # work as the launcher sees it: a kernel gives the GIL away by itself when it runs long
 _FLOATS = ("pyfloat", "float64", "float32")
 _FLAGS = int(FloatFlag.DIVIDE | FloatFlag.OVER | FloatFlag.UNDER | FloatFlag.INVALID)
 _READ: Mapping[str, str] = {
@@ -64,6 +65,7 @@ class RegionProgram:
             "empty": np.empty,
             "int64": np.int64,
             **{v.type: np.dtype(v.type).type for v in region.results if not v.type.startswith("py")},
+            "pool": id(pool_state),
             **{f"k{i}": value for i, value in enumerate(made.constants)},
             **{f"u{i}": int(table.ctypes.data) for i, (_, table) in enumerate(self.tables)},
         }
@@ -84,7 +86,7 @@ def _table(ufunc: str, dtype: str) -> tuple[InnerLoop, Any]:
 def _form(region: ir.Region, made: Emitted) -> str:
     form = "".join(f"a{a.ndim}" for a in region.arrays)
     form += "".join("d" if s.type in _FLOATS else "i" for s in region.scalars)
-    return form + "d" * len(made.constants) + "i" * len(made.inner_loops) + "a1"
+    return form + "d" * len(made.constants) + "i" * (len(made.inner_loops) + made.spreads) + "a1"
 
 
 def _text(region: ir.Region, made: Emitted) -> str:
@@ -94,6 +96,7 @@ def _text(region: ir.Region, made: Emitted) -> str:
         given.append(f"int({name})" if scalar.type in ("pybool", "bool") else name)
     given += [f"k{i}" for i in range(len(made.constants))]
     given += [f"u{i}" for i in range(len(made.inner_loops))]
+    given += ["pool"] * made.spreads
     results = [_READ.get(v.type, f"{v.type}({_place(v)}[{{0}}])").format(i) for i, v in enumerate(region.results)]
     lines = [
         f"def run({', '.join(parameters)}):",

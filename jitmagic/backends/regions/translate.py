@@ -20,6 +20,7 @@ from typing import Any
 from llvmlite import ir
 
 from jitmagic.backends.native.abi import Status
+from jitmagic.backends.regions.interrupts import STATE, close_state
 from jitmagic.backends.regions.words import CALLS, I1, I64, UNLIKELY, Words
 from jitmagic.errors import InternalError
 
@@ -30,22 +31,51 @@ ENTRY = "jitmagic_kernel"
 
 def translate(source: str) -> str:
     """Raises InternalError for text outside of the vocabulary."""
-    definition = ast.parse(source).body[0]
-    if not isinstance(definition, ast.FunctionDef):
-        raise InternalError(f"no kernel: {source}")
     module = ir.Module("region")
-    function = ir.Function(module, ir.FunctionType(I64, [I64, I64, I64]), ENTRY)
+    parts: dict[str, ir.Function] = {}
+    for definition in ast.parse(source).body:
+        if not isinstance(definition, ast.FunctionDef):
+            raise InternalError(f"no kernel: {source}")
+        inner = _translated(module, definition, parts)
+        is_part = definition.name != "region"
+        outer = _enter(module, inner, definition.name if is_part else ENTRY)
+        if is_part:
+            outer.linkage = "internal"
+            outer.attributes.add("noinline")  # what it reads of its block must not move to where that is written
+            parts[definition.name] = outer
+    return str(module)
+
+
+def _translated(module: ir.Module, definition: ast.FunctionDef, parts: Mapping[str, ir.Function]) -> ir.Function:
+    kind = ir.FunctionType(I64, [I64, I64, I64, I64.as_pointer()])
+    function = ir.Function(module, kind, f"{definition.name}_body")
+    function.linkage = "internal"
     function.attributes.add("nounwind")
     entry = function.append_basic_block("entry")
     builder = ir.IRBuilder(function.append_basic_block("start"))
-    names = dict(zip((a.arg for a in definition.args.args), function.args, strict=True))
+    names = {**parts, **dict(zip((a.arg for a in definition.args.args), function.args, strict=False))}
     places = ir.IRBuilder(entry)
-    made = _Translation(builder, Words(module, builder, places, _arrays(definition)), places, names)
+    words = Words(module, builder, places, _arrays(definition), function.args[0], function.args[3])
+    made = _Translation(builder, words, places, names)
     made.block(definition.body)
     if not builder.block.is_terminated:
         builder.ret(I64(0))
     made.places_builder.branch(function.blocks[1])
-    return str(module)
+    return function
+
+
+def _enter(module: ir.Module, body: ir.Function, name: str) -> ir.Function:
+    """What the launcher or the pool calls: the body, with a place for the state of its interrupts."""
+    entry = ir.Function(module, ir.FunctionType(I64, [I64, I64, I64]), name)
+    entry.attributes.add("nounwind")
+    builder = ir.IRBuilder(entry.append_basic_block("entry"))
+    state = builder.alloca(STATE)
+    builder.store(ir.Constant(STATE, None), state)
+    words = builder.gep(state, [I64(0), I64(0)])
+    status = builder.call(body, [*entry.args, words])
+    close_state(builder, words)
+    builder.ret(status)
+    return entry
 
 
 def _arrays(definition: ast.FunctionDef) -> dict[str, bool]:
@@ -129,19 +159,27 @@ def _if(t: _Translation, node: ast.If) -> None:
 
 
 def _for(t: _Translation, node: ast.For) -> None:
+    """``range`` tests at the head of each round; ``up`` and ``down`` run in pieces that count as work."""
     assert isinstance(node.iter, ast.Call)
+    assert isinstance(node.iter.func, ast.Name)
     assert isinstance(node.target, ast.Name)
-    start, stop, step = (t.value(a) for a in node.iter.args)
-    function = t.builder.function
-    head, body, more, after = (function.append_basic_block(n) for n in ("head", "body", "more", "after"))
+    bounds = [t.value(a) for a in node.iter.args]
     counter = t.places_builder.alloca(I64)
-    t.builder.store(start, counter)
+    t.builder.store(bounds[0], counter)
+    if node.iter.func.id == "range":
+        _plain_rounds(t, node, counter, *bounds[1:])
+    else:
+        _pieces(t, node, counter, *bounds[1:])
+
+
+def _plain_rounds(t: _Translation, node: ast.For, counter: Any, stop: Any, step: Any) -> None:
+    head, body, more, after = (t.builder.function.append_basic_block(n) for n in ("head", "body", "more", "after"))
     t.builder.branch(head)
     t.builder.position_at_end(head)
     now = t.builder.load(counter)
-    t.builder.cbranch(_goes_on(t, node.iter.args[2], now, stop, step), body, after)
+    t.builder.cbranch(_goes_on(t, now, stop, step), body, after)
     t.builder.position_at_end(body)
-    t.set(node.target.id, now)
+    t.set(node.target.id, now)  # type: ignore[attr-defined]  # a name
     _rounds(t, node.body, more, after)
     t.builder.position_at_end(more)
     t.builder.store(t.builder.add(t.builder.load(counter), step, flags=("nsw",)), counter)
@@ -149,9 +187,54 @@ def _for(t: _Translation, node: ast.For) -> None:
     t.builder.position_at_end(after)
 
 
-def _goes_on(t: _Translation, node: ast.expr, now: Any, stop: Any, step: Any) -> Any:
+def _pieces(t: _Translation, node: ast.For, counter: Any, stop: Any, step: Any) -> None:
+    """Rounds that are counted before they run; in pieces where they are more than the rest of the budget.
+
+    The sign of ``step`` is that of the loop's direction, and counts are distances: a large step only makes looks at
+    the clock more frequent. A loop without rounds counts as one, so that loops around it need not count theirs.
+    """
+    b = t.builder
+    is_up = node.iter.func.id == "up"  # type: ignore[attr-defined]  # a call of a name
+    function = b.function
+    names = ("piece", "many", "some", "body", "more", "next", "none", "after")
+    head, many, some, body, more, following, none, after = (function.append_basic_block(n) for n in names)
+    goes_on = "<" if is_up else ">"
+    b.cbranch(b.icmp_signed(goes_on, b.load(counter), stop), head, none)
+    b.position_at_end(head)
+    now = b.load(counter)
+    rest = b.sub(stop, now) if is_up else b.sub(now, stop)
+    left = b.sub(b.load(t.words.budget), rest)
+    b.store(left, t.words.budget)
+    b.cbranch(b.icmp_signed("<", left, I64(0)), many, some).set_weights(UNLIKELY)
+    b.position_at_end(many)
+    part = b.select(b.icmp_signed(">", rest, t.words.whole), t.words.whole, rest)
+    t.words.look()
+    part_end = b.add(now, part) if is_up else b.sub(now, part)
+    many_end = b.block
+    b.branch(some)
+    b.position_at_end(some)
+    end = b.phi(I64)
+    end.add_incoming(stop, head)
+    end.add_incoming(part_end, many_end)
+    b.branch(body)
+    b.position_at_end(body)
+    t.set(node.target.id, b.load(counter))  # type: ignore[attr-defined]  # a name
+    _rounds(t, node.body, more, after)
+    b.position_at_end(more)
+    reached = b.add(b.load(counter), step, flags=("nsw",))
+    b.store(reached, counter)
+    b.cbranch(b.icmp_signed(goes_on, reached, end), body, following)
+    b.position_at_end(following)
+    b.cbranch(b.icmp_signed(goes_on, reached, stop), head, after).set_weights(UNLIKELY)
+    b.position_at_end(none)
+    CALLS["poll"](t.words, I64(1))
+    b.branch(after)
+    b.position_at_end(after)
+
+
+def _goes_on(t: _Translation, now: Any, stop: Any, step: Any) -> Any:
     """A step whose sign is known needs one comparison."""
-    up, down = t.builder.icmp_signed("<", now, stop), None
+    up = t.builder.icmp_signed("<", now, stop)
     known = step.constant if isinstance(step, ir.Constant) else None
     if known is not None and known > 0:
         return up
@@ -181,7 +264,8 @@ def _while(t: _Translation, node: ast.While) -> None:
 
 def _return(t: _Translation, node: ast.Return) -> None:
     assert isinstance(node.value, ast.Name)
-    t.builder.ret(I64(int(Status[node.value.id])))
+    name = node.value.id
+    t.builder.ret(I64(int(Status[name])) if name in Status.__members__ else t.value(node.value))
 
 
 def _call_statement(t: _Translation, node: ast.Expr) -> None:

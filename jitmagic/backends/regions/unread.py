@@ -65,8 +65,30 @@ def _for(a: _Analysis, node: ir.For, after: Read) -> Read:
 
 
 def _if(a: _Analysis, node: ir.If, after: Read) -> Read:
-    both = a.block(node.body, after) & a.block(node.orelse, after)
-    return both | frozenset(_surely_read(node.test))
+    """Where a tag is asked, a value of that kind goes one way and values of other kinds the other.
+
+    A number that lies in the place of another kind is Python's, of which NumPy does not warn.
+    """
+    body, orelse = a.block(node.body, after), a.block(node.orelse, after)
+    read = (body & orelse) | frozenset(_surely_read(node.test))
+    asked = _asked_tag(node.test)
+    if asked is None:
+        return read
+    own, others = asked
+    return read | (body & own) | (orelse & others)
+
+
+def _asked_tag(test: Any) -> tuple[Read, Read] | None:
+    """The variables whose value goes to the body, and those whose value goes to the ``else``, of ``s_tag == kind``."""
+    if not (isinstance(test, ir.Compare) and test.operator in ("eq", "ne")):
+        return None
+    tag, code = test.left, test.right
+    if not (isinstance(tag, ir.Var) and tag.name.endswith("_tag") and isinstance(code, ir.Const)):
+        return None
+    own = ir.KINDS[int(code.value)]
+    name = tag.name.removesuffix("tag")
+    both = frozenset((name + own,)), frozenset(name + kind for kind in ir.KINDS if kind != own)
+    return both if test.operator == "eq" else both[::-1]
 
 
 _RULES: Mapping[type, Callable[[_Analysis, Any, Read], Read]] = {

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from llvmlite import ir
 
 from jitmagic.backends.native.abi import Status
+from jitmagic.backends.regions.interrupts import look_function
+from jitmagic.backends.regions.spreading import spread_function
 from jitmagic.errors import InternalError
 
 __all__ = ["CALLS", "F32", "F64", "I1", "I64", "UNLIKELY", "Words"]
@@ -30,10 +32,16 @@ class Words:
     builder: ir.IRBuilder
     places: ir.IRBuilder  # writes to the entry, for memory on the stack
     arrays: Mapping[str, bool]
+    args: Any
+    state: Any  # of ``interrupts``
     array: str = ""
+    whole: Any = field(init=False)
+    budget: Any = field(init=False)
     _scopes: dict[str, tuple[Any, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.budget = self.places.alloca(I64, name="budget")
+        _budget(self, I64(1))
         domain = self.module.add_metadata(["region"])
         own = {name: self.module.add_metadata([f"region {name}", domain]) for name in self.arrays}
         for name, is_written in self.arrays.items():
@@ -78,6 +86,12 @@ class Words:
     def pointer(self, base: Any, offset: Any, kind: Any) -> Any:
         start = self.builder.inttoptr(base, _BYTES)
         return self.builder.bitcast(self.builder.gep(start, [offset]), kind.as_pointer())
+
+    def look(self) -> None:
+        """See whether Ctrl-C is waiting, which ends the kernel, and start a new budget."""
+        self.builder.store(self.whole, self.budget)
+        found = self.builder.call(look_function(self.module), [self.state])
+        self.leave_unless(self.builder.icmp_signed("==", found, I64(0)), Status.INTERRUPTED)
 
     def leave_unless(self, condition: Any, status: Status) -> None:
         go_on, stop = (self.builder.function.append_basic_block(n) for n in ("fine", "leave"))
@@ -134,6 +148,7 @@ _INT: Mapping[type[ast.operator], Binary] = {
     ast.BitXor: lambda w, a, b: w.builder.xor(a, b),
     ast.FloorDiv: _floor_division,
     ast.Mod: _remainder,
+    ast.RShift: lambda w, a, b: w.builder.ashr(a, b),
 }
 _FLOAT: Mapping[type[ast.operator], Binary] = {
     ast.Add: lambda w, a, b: w.builder.fadd(a, b),
@@ -242,51 +257,48 @@ def _keep(w: Words, value: Any) -> Any:
     return w.builder.asm(kind, "", "x" if _REGISTER == "x" else "w", [value], side_effect=True)
 
 
-_POLL_CYCLES = 20_000_000  # 5 to 10 ms
-_COUNTS_CYCLES = platform.machine().lower() in ("x86_64", "amd64")  # elsewhere a program may not read the counter
-_POLL_CALLS = 4096
+def _poll(w: Words, rounds: Any, bad: Any = None) -> None:
+    """Count rounds down; when the budget is used up, look whether Ctrl-C is waiting, which ends the kernel.
 
-
-def _poll(w: Words, mask: Any) -> Any:
-    """Leave the kernel if Ctrl-C is waiting, which is asked every few milliseconds: the question needs the GIL.
-
-    The clock is looked at in one of ``mask + 1`` rounds.
+    A loop that might run on for ever with an int that has overflowed looks at ``bad``, too.
     """
     b = w.builder
-    rounds, last = w.places.alloca(I64), w.places.alloca(I64)
-    w.places.store(I64(0), rounds)
-    w.places.store(_ticks(w, w.places), last)
-    count = b.add(b.load(rounds), I64(1))
-    b.store(count, rounds)
-    with b.if_then(b.icmp_signed("==", b.and_(count, mask), I64(0)), likely=False):
-        now = _ticks(w, b) if _COUNTS_CYCLES else count
-        is_due = b.icmp_signed(">", b.sub(now, b.load(last)), I64(_POLL_CYCLES if _COUNTS_CYCLES else _POLL_CALLS))
-        with b.if_then(is_due, likely=False):
-            b.store(now, last)
-            w.leave_unless(b.not_(_interrupted(w)), Status.INTERRUPTED)
+    left = b.sub(b.load(w.budget), rounds)
+    b.store(left, w.budget)
+    with b.if_then(b.icmp_signed("<", left, I64(0)), likely=False):
+        w.look()
+        if bad is not None:
+            w.leave_unless(b.icmp_signed(">=", bad, I64(0)), Status.OVERFLOW)
 
 
-def _ticks(w: Words, builder: Any) -> Any:
-    if not _COUNTS_CYCLES:
-        return I64(0)
-    counter = w.module.declare_intrinsic("llvm.readcyclecounter", (), ir.FunctionType(I64, []))
-    return builder.call(counter, [])
+def _budget(w: Words, rounds: Any) -> None:
+    """How many rounds may run between two looks."""
+    w.whole = rounds
+    w.places.store(rounds, w.budget)
 
 
-def _interrupted(w: Words) -> Any:
-    """Whether Ctrl-C is waiting; it stays pending, for Python to raise."""
-    number = ir.IntType(32)
-    gil = _python(w, "PyGILState_Ensure", number)
-    found = w.builder.icmp_signed("!=", _python(w, "PyOS_InterruptOccurred", number), number(0))  # takes it off
-    with w.builder.if_then(found, likely=False):
-        _python(w, "PyErr_SetInterrupt", ir.VoidType())
-    _python(w, "PyGILState_Release", ir.VoidType(), gil)
-    return found
+def _block(w: Words, values: Sequence[Any]) -> Any:
+    """The address of a block for a part of the kernel: the kernel's own ``args``, then numbers."""
+    b = w.builder
+    place = w.places.alloca(ir.ArrayType(I64, 1 + len(values)))
+    start = b.ptrtoint(place, I64)
+    for index, value in enumerate((w.args, *values)):
+        if value.type == F32:
+            value = b.fpext(value, F64)
+        elif value.type == I1:
+            value = b.zext(value, I64)
+        b.store(value, w.pointer(start, I64(8 * index), value.type))
+    return start
 
 
-def _python(w: Words, name: str, result: Any, *args: Any) -> Any:
-    kind = ir.FunctionType(result, [a.type for a in args])
-    return w.builder.call(w.module.globals.get(name) or ir.Function(w.module, kind, name), args)
+def _spread(w: Words, part: Any, pool: Any, lo: Any, hi: Any, least: Any, *values: Any) -> Any:
+    """Run a part of the kernel on several threads; the status of the first piece that failed."""
+    block = _block(w, values)
+    return w.builder.call(spread_function(w.module), [w.state, pool, part, block, lo, hi, least])
+
+
+def _alone(w: Words, part: Any, pool: Any, lo: Any, hi: Any, least: Any, *values: Any) -> Any:
+    return w.builder.call(part, [_block(w, values), lo, hi])
 
 
 def _ufunc(kind: Any, size: int) -> Callable[..., Any]:
@@ -306,6 +318,16 @@ def _ufunc(kind: Any, size: int) -> Callable[..., Any]:
         return b.load(w.pointer(place, I64(48), kind))
 
     return call
+
+
+def _extreme(name: str) -> Callable[..., Any]:
+    """Of two ints; LLVM may take three of them in any order."""
+
+    def compute(w: Words, left: Any, right: Any) -> Any:
+        kind = ir.FunctionType(I64, [I64, I64])
+        return w.builder.call(w.module.declare_intrinsic(f"llvm.s{name}", [I64], kind), [left, right])
+
+    return compute
 
 
 def _libm(name: str) -> Callable[..., Any]:
@@ -331,6 +353,8 @@ CALLS: Mapping[str, Callable[..., Any]] = {
     "math.isinf": _is_infinite,
     "abs": _absolute,
     "select": lambda w, test, a, b: w.builder.select(test, a, b),
+    "max": _extreme("max"),
+    "min": _extreme("min"),
     "add_or_leave": _or_leave("sadd"),
     "sub_or_leave": _or_leave("ssub"),
     "mul_or_leave": _or_leave("smul"),
@@ -338,4 +362,7 @@ CALLS: Mapping[str, Callable[..., Any]] = {
     "ufunc_float32": _ufunc(F32, 4),
     "keep": _keep,
     "poll": _poll,
+    "spread": _spread,
+    "alone": _alone,
+    "budget": _budget,
 }

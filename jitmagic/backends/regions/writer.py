@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from jitmagic.backends.native.abi import Status
+from jitmagic.backends.regions.proofs import Proof
 from jitmagic.backends.regions.ranges import Ranges
 from jitmagic.graph import region as ir
 
-__all__ = ["FLOATS", "LIMITS", "SMALL_STEP", "Writer"]
+__all__ = ["FLOATS", "LIMITS", "SMALL_STEP", "ZEROS", "Writer"]
 
 SMALL_STEP = 1024  # 2**52 of these still fit between the 62 bits of a Python int here and the 63 of a register
 LIMITS = {
@@ -20,6 +21,7 @@ LIMITS = {
     "uint32": (0, 2**32 - 1),
 }
 FLOATS = ("pyfloat", "float64", "float32")
+ZEROS = {"pybool": "False", "bool": "False", "pyfloat": "0.0", "float64": "0.0", "float32": "np.float32(0.0)"}
 
 
 @dataclass
@@ -32,7 +34,10 @@ class Writer:
     serial: int = 0
     constants: list[float] = field(default_factory=list)
     inner_loops: list[tuple[str, str]] = field(default_factory=list)  # (ufunc, dtype), as ints after the constants
-    checked: bool = True  # whether indices are still to be checked
+    proofs: list[Proof] = field(default_factory=list)  # what holds at the present place
+    parts: list[str] = field(default_factory=list)  # functions that threads may run
+    is_part: bool = False  # whether the present place is in one
+    spreads: bool = False  # whether the kernel takes the thread pool as an operand
 
     def __post_init__(self) -> None:
         self.ranges = Ranges(self.region)
@@ -40,6 +45,27 @@ class Writer:
     def value(self, node: ir.Expr) -> str:
         """The text of an expression; what it needs is written before it."""
         raise NotImplementedError
+
+    def is_positive(self, divisor: ir.Expr) -> bool:
+        """Whether what is proven includes that a divisor is positive."""
+        form = self.ranges.affine(divisor)
+        return form is not None and any(form in proof.divisors for proof in self.proofs)
+
+    def block(self, nodes: tuple[ir.Stmt, ...]) -> None:
+        """Write statements, one level deeper."""
+        raise NotImplementedError
+
+    def array_lines(self, block: str) -> list[str]:
+        """Lines that load the addresses, sizes and strides of all arrays from the kernel's ``args``."""
+        lines: list[str] = []
+        word = 0
+        for a in self.region.arrays:
+            lines.append(f"{a.name} = arg({block}, {word})")
+            for axis in range(a.ndim):
+                lines.append(f"{a.name}_n{axis} = arg({block}, {word + 1 + axis})")
+                lines.append(f"{a.name}_s{axis} = arg({block}, {word + 1 + a.ndim + axis})")
+            word += 1 + 2 * a.ndim
+        return lines
 
     def line(self, text: str) -> None:
         self.lines.append("    " * self.indent + text)

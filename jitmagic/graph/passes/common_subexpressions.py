@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Set
 from dataclasses import dataclass
 
 from jitmagic.graph.graph import Graph
@@ -22,18 +22,21 @@ __all__ = ["CommonSubexpressions"]
 class CommonSubexpressions:
     """Leaves alone what has effects, and two nodes whose memory outputs have: the caller must get separate arrays.
 
-    Nothing is merged across a node that writes, since its operands then hold other values.
+    Nothing is merged across a node that writes, since its operands then hold other values. ``apart`` gives the
+    nodes of a graph for which it is not worth it: arrays that are written, of which one would have to be copied then.
     """
 
+    apart: Callable[[Graph], Set[Node]] = lambda graph: frozenset()
+
     def run(self, graph: Graph) -> Graph:
-        copier = Copier(graph)
+        copier, apart = Copier(graph), self.apart(graph)
         known: dict[Hashable, Node] = {}
         outputs = set(graph.outputs) | {_owner(node) for node in graph.outputs}
         taken: set[Node] = set()  # copies that already stand for an output, or hold its memory
         for node in graph.nodes:
             if not node.is_pure:
                 known.clear()
-            key = _key(node, copier)
+            key = node if node in apart else _key(node, copier)
             twin = known.get(key)
             if twin is not None and not (node in outputs and twin in taken):
                 copier.copies[node] = twin

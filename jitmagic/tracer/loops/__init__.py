@@ -1,5 +1,5 @@
 """Takes a loop over numbers and array elements, gives a region: the loop, typed, kept as one node of the graph."""
 
-from jitmagic.tracer.loops.capture import capture_loop
+from jitmagic.tracer.loops.capture import capture_loop, capture_run
 
-__all__ = ["capture_loop"]
+__all__ = ["capture_loop", "capture_run"]

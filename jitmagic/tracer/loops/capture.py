@@ -1,6 +1,6 @@
-"""Takes a loop that the evaluator has met, gives one node of the graph that runs it, and rebinds its variables.
+"""Takes statements with loops among them, gives one node of the graph that runs them, and rebinds their variables.
 
-The node's meaning (``call``) is the loop itself as a plain Python function; a backend that can compile the region
+The node's meaning (``call``) is these statements as a plain Python function; a backend that can compile the region
 sets ``compiled``.
 """
 
@@ -23,6 +23,7 @@ from jitmagic.tracer.loops.kinds import CODES, UNBOUND, Kinds, Types, tag, varia
 from jitmagic.tracer.loops.plain import plain_function
 from jitmagic.tracer.loops.prune import prune
 from jitmagic.tracer.loops.rules import refuse
+from jitmagic.tracer.loops.runs import RETURNED, as_assignment
 from jitmagic.tracer.loops.surroundings import Surroundings, scalar_type
 from jitmagic.tracer.names import names_in
 from jitmagic.tracer.operands import wrap_node
@@ -33,50 +34,64 @@ from jitmagic.tracer.variables.base import VariableTracker
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
 
-__all__ = ["capture_loop"]
+__all__ = ["capture_loop", "capture_run"]
 
 _PYTHON_TYPES: Mapping[str, type] = {"pyint": int, "pyfloat": float, "pybool": bool}
 
-Loop = ast.For | ast.While
+Nodes = Sequence[ast.stmt]
 
 
-def capture_loop(tx: Evaluator, node: Loop) -> bool:
+def capture_loop(tx: Evaluator, node: ast.For | ast.While) -> bool:
     """Add the loop to the graph as one node and rebind what it rebinds; False if it is no loop of that kind."""
+    error = _attempt(tx, [node])
+    if error is not None:
+        tx.output.note_refusal(node, error)
+    return error is None
+
+
+def capture_run(tx: Evaluator, nodes: Nodes) -> bool:
+    """The same for several statements; the value of a ``return`` at their end is bound to ``RETURNED``."""
+    return _attempt(tx, nodes) is None
+
+
+def _attempt(tx: Evaluator, nodes: Nodes) -> BaseException | None:
+    """Why it could not be done, or None."""
     before = len(tx.output.graph.nodes)
     try:
-        _capture(tx, node)
+        _capture(tx, nodes)
     except (Unsupported, NotConstant, Raised) as error:
         tx.output.graph.forget_calls(before)
-        tx.output.note_refusal(node, error)
-        return False
-    return True
+        return error
+    return None
 
 
 @dataclass(frozen=True, slots=True)
 class _Captured:
     """``entry`` are the numbers that the loop rebinds, ``results`` its variables that are read later."""
 
-    node: Loop
+    nodes: Nodes
     outside: Surroundings
     entry: Mapping[str, VariableTracker]
     results: Mapping[str, ir.Var]
     region: ir.Region
 
 
-def _capture(tx: Evaluator, node: Loop) -> None:
-    rebound = frozenset(names_in([node], stores_only=True))
-    if tx.scopes or any(name in tx.cells for name in rebound) or not rebound <= tx.frame.local_names:
+def _capture(tx: Evaluator, nodes: Nodes) -> None:
+    statements = [as_assignment(n) for n in nodes]
+    rebound = frozenset(names_in(statements, stores_only=True))
+    known = rebound <= {*tx.frame.local_names, RETURNED}
+    if tx.scopes or any(name in tx.cells for name in rebound) or not known:
         raise refuse("variables of another scope")
     outside = Surroundings(tx, rebound)
     entry = _entry(tx, rebound)
-    if foreign := (rebound & set(tx.locals)) - set(entry) & _loaded_in(node):
+    if foreign := (rebound & set(tx.locals)) - set(entry) & _loaded_in(nodes):
         raise refuse(f"{', '.join(sorted(foreign))}, which holds no number before the loop")
     start = {name: Kinds((str(scalar_type(value)),)) for name, value in entry.items()}
     builder = Builder(outside, dict(start), rebound)
-    body = builder.statement(node)
+    body = builder.block(statements)
     if leaves(body) or any(isinstance(s, ir.For | ir.While) and leaves(s.body) for s in body):
         raise refuse("a variable that has no value when it is read")
-    last, results = _results(_needed(tx, node, rebound), start, builder.types)
+    last, results = _results(_needed(tx, nodes, rebound), start, builder.types)
     first = [ir.Assign(tag(n), ir.Const(CODES[k.place], "pyint")) for n, k in start.items()]
     arrays = tuple(
         ir.ArrayParameter(p.name, p.dtype, p.ndim, p.name in builder.written, p.is_contiguous)
@@ -88,8 +103,8 @@ def _capture(tx: Evaluator, node: Loop) -> None:
     scalars = [ir.ScalarParameter(v.name, v.type) for v, _ in outside.scalars.values()]
     scalars += [ir.ScalarParameter(variable(name, k.place).name, k.place) for name, k in start.items()]
     given = tuple(results.values())
-    region = ir.Region(arrays, tuple(scalars), prune((*first, *body, *last), given), given, node.lineno)
-    _add_node(tx, _Captured(node, outside, entry, results, region))
+    region = ir.Region(arrays, tuple(scalars), prune((*first, *body, *last), given), given, nodes[0].lineno)
+    _add_node(tx, _Captured(nodes, outside, entry, results, region))
 
 
 def _entry(tx: Evaluator, rebound: frozenset[str]) -> dict[str, VariableTracker]:
@@ -98,10 +113,11 @@ def _entry(tx: Evaluator, rebound: frozenset[str]) -> dict[str, VariableTracker]
     return {name: value for name, value in values.items() if scalar_type(value) is not None}
 
 
-def _loaded_in(node: Loop) -> set[str]:
-    """The names that the loop reads somewhere."""
-    loads = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
-    targets = (n.target for n in ast.walk(node) if isinstance(n, ast.AugAssign))
+def _loaded_in(nodes: Nodes) -> set[str]:
+    """The names that the statements read somewhere."""
+    inside = [n for node in nodes for n in ast.walk(node)]
+    loads = {n.id for n in inside if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
+    targets = (n.target for n in inside if isinstance(n, ast.AugAssign))
     return loads | {t.id for t in targets if isinstance(t, ast.Name)}
 
 
@@ -127,17 +143,17 @@ def _expected(kinds: Kinds, before: Kinds) -> str:
     return made[-1] if made else kinds.all[-1]
 
 
-def _needed(tx: Evaluator, node: Loop, rebound: frozenset[str]) -> list[str]:
-    """The names that may be read after the loop, by the loop itself too if another loop is around it."""
-    read = set(_reads(tx.frame.node, node, frozenset()))
-    if _is_inside_a_loop(tx.frame.node, node):
-        read |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+def _needed(tx: Evaluator, nodes: Nodes, rebound: frozenset[str]) -> list[str]:
+    """The names that may be read after the statements, by themselves too if a loop is around them."""
+    read = {RETURNED, *_reads(tx.frame.node, nodes, frozenset())}
+    if _is_inside_a_loop(tx.frame.node, nodes[0]):
+        read |= {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
     return sorted(rebound & read)
 
 
-def _reads(tree: ast.AST, loop: ast.AST, bound: frozenset[str]) -> Iterator[str]:
-    """Names read outside of ``loop``; the body of a ``for`` does not read what its head binds."""
-    if tree is loop:
+def _reads(tree: ast.AST, left_out: Nodes, bound: frozenset[str]) -> Iterator[str]:
+    """Names read outside of some statements; the body of a ``for`` does not read what its head binds."""
+    if any(tree is node for node in left_out):
         return
     if isinstance(tree, ast.Name) and not isinstance(tree.ctx, ast.Store) and tree.id not in bound:
         yield tree.id
@@ -145,18 +161,18 @@ def _reads(tree: ast.AST, loop: ast.AST, bound: frozenset[str]) -> Iterator[str]
         yield tree.target.id
     inner = bound
     if isinstance(tree, ast.For) and isinstance(tree.target, ast.Name) and not tree.orelse:
-        yield from _reads(tree.iter, loop, bound)
+        yield from _reads(tree.iter, left_out, bound)
         inner = bound | {tree.target.id}
         for each in tree.body:
-            yield from _reads(each, loop, inner)
+            yield from _reads(each, left_out, inner)
         return
     for child in ast.iter_child_nodes(tree):
-        yield from _reads(child, loop, inner)
+        yield from _reads(child, left_out, inner)
 
 
-def _is_inside_a_loop(tree: ast.AST, loop: ast.AST) -> bool:
+def _is_inside_a_loop(tree: ast.AST, node: ast.AST) -> bool:
     return any(
-        isinstance(n, ast.For | ast.While) and n is not loop and any(inner is loop for inner in ast.walk(n))
+        isinstance(n, ast.For | ast.While) and n is not node and any(inner is node for inner in ast.walk(n))
         for n in ast.walk(tree)
     )
 
@@ -164,7 +180,7 @@ def _is_inside_a_loop(tree: ast.AST, loop: ast.AST) -> bool:
 def _add_node(tx: Evaluator, captured: _Captured) -> None:
     outside, region = captured.outside, captured.region
     metas = tuple(_result_meta(v) for v in captured.results.values())
-    plain = plain_function(tx, captured.node, outside, list(captured.entry), list(captured.results))
+    plain = plain_function(tx, captured.nodes, outside, list(captured.entry), list(captured.results))
     op = Op(
         "loop",
         RegionCall(region, plain),
@@ -173,8 +189,9 @@ def _add_node(tx: Evaluator, captured: _Captured) -> None:
         warns=frozenset(("divide", "over", "invalid")),
         raises=True,
     )
+    first_loop = next((n for n in captured.nodes if isinstance(n, ast.For | ast.While)), captured.nodes[0])
     operands = [t for _, t in (*outside.arrays.values(), *outside.scalars.values())] + list(captured.entry.values())
-    made = tx.output.graph.call(op, tuple(tx.operand(t) for t in operands), {}, None, span=tx.frame.span(captured.node))
+    made = tx.output.graph.call(op, tuple(tx.operand(t) for t in operands), {}, None, span=tx.frame.span(first_loop))
     for written in made.written():
         tx.output.note_write(written)
     for index, (name, meta) in enumerate(zip(captured.results, metas, strict=True)):

@@ -16,8 +16,7 @@ from jitmagic.tracer.loops.rules import FLOATS, INTS, is_numpy
 
 __all__ = ["CODES", "UNBOUND", "Kinds", "Types", "coerce", "join", "join_all", "same_arithmetic", "tag", "variable"]
 
-_ORDER = ("unbound", "pybool", "pyint", "pyfloat", "bool", *INTS, *FLOATS)
-CODES: Mapping[str, int] = {kind: code for code, kind in enumerate(_ORDER)}
+CODES: Mapping[str, int] = {kind: code for code, kind in enumerate(ir.KINDS)}
 _SAME_ARITHMETIC = {("float64", "pyfloat"), ("int64", "pyint"), ("bool", "pybool")}
 
 

@@ -1,4 +1,4 @@
-"""Takes a loop and what it reads from outside, gives it as a plain Python function of that."""
+"""Takes the statements of a region and what they read from outside, gives them as a plain function of that."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.ops.quiet import Quiet
+from jitmagic.tracer.loops.runs import as_assignment
 from jitmagic.tracer.loops.surroundings import Surroundings
 
 if TYPE_CHECKING:
@@ -32,19 +33,19 @@ class _Rename(ast.NodeTransformer):
 
 
 def plain_function(
-    tx: Evaluator, node: ast.stmt, outside: Surroundings, carried: Sequence[str], results: Sequence[str]
+    tx: Evaluator, nodes: Sequence[ast.stmt], outside: Surroundings, carried: Sequence[str], results: Sequence[str]
 ) -> FunctionType:
-    """The loop as a function of the region's operands that returns the tuple of its results."""
+    """The statements as a function of the region's operands that returns the tuple of its results."""
     texts = [*outside.arrays, *outside.scalars]
     names = {text: text if text.isidentifier() else f"_jm_p{i}" for i, text in enumerate(texts)}
     functions = {text: f"_jm_f{i}" for i, text in enumerate(outside.functions)}
-    loop = _Rename({**functions, **names}).visit(copy.deepcopy(node))
+    body = [_Rename({**functions, **names}).visit(copy.deepcopy(as_assignment(n))) for n in nodes]
     give = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in results], ast.Load()))
     parameters = [*(names[t] for t in texts), *carried, *functions.values()]
     args = ast.arguments([], [ast.arg(p) for p in parameters], None, [], [], None, [])
-    definition = ast.FunctionDef("loop", args, [loop, ast.copy_location(give, node)], [], None, None)
+    definition = ast.FunctionDef("loop", args, [*body, ast.copy_location(give, nodes[-1])], [], None, None)
     definition.type_params = []  # type: ignore[attr-defined]  # asked for from Python 3.12 on
-    module = ast.fix_missing_locations(ast.Module([ast.copy_location(definition, node)], []))
+    module = ast.fix_missing_locations(ast.Module([ast.copy_location(definition, nodes[0])], []))
     with Quiet():  # Python has warned of these statements when the user's text was run
         code = compile(module, tx.frame.filename, "exec", dont_inherit=True)
     own = next(c for c in code.co_consts if hasattr(c, "co_code"))

@@ -1,0 +1,83 @@
+"""Takes the statements of a block from one on, gives how many of them belong into one region with the loops among them.
+
+    y[0] = x[0]
+    for i in range(1, n):                   one region: a kernel that is called once
+        y[i] = a * x[i] + y[i - 1]
+    return y[n - 1] / n
+
+Around loops these are statements on array elements, and on numbers that the loops give. A name that gets a value
+which does not depend on the data stays outside: it may be a size, which the graph has to know.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from jitmagic.tracer.names import names_in
+
+__all__ = ["RETURNED", "as_assignment", "runs_from"]
+
+RETURNED = "_jm_return"  # holds the value of a ``return`` that is part of a region
+_LOOPS = (ast.For, ast.While)
+
+
+def runs_from(block: Sequence[ast.stmt]) -> list[int]:
+    """Lengths to try, longest first: runs with more than one statement that start here and have a loop in them."""
+    end = _longest(block)
+    loops = [k for k in range(end) if isinstance(block[k], _LOOPS)]
+    if not loops:
+        return []
+    return [n for n in dict.fromkeys((end, loops[-1] + 1)) if n > 1]
+
+
+def _longest(block: Sequence[ast.stmt]) -> int:
+    """How many statements from the start on may be part of one region, as far as their syntax tells."""
+    bound: set[str] = set()
+    for position, statement in enumerate(block):
+        if isinstance(statement, ast.Return):
+            return position + _is_taken_along(statement, bound)
+        if isinstance(statement, _LOOPS):
+            bound |= names_in([statement], stores_only=True) | _written(statement)
+            continue
+        if not isinstance(statement, ast.Assign | ast.AugAssign):
+            return position
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        if not all(_may_bind(t, statement, bound, block[position + 1 :]) for t in targets):
+            return position
+        bound |= names_in([statement], stores_only=True) | _written(statement)
+    return len(block)
+
+
+def _is_taken_along(node: ast.Return, bound: set[str]) -> bool:
+    """A value that is computed from what the region gives; names alone, arrays that is, need no computing."""
+    if node.value is None or isinstance(node.value, ast.Name | ast.Tuple | ast.List):
+        return False
+    return bool(names_in([ast.Expr(node.value)]) & bound)
+
+
+def _may_bind(
+    target: ast.expr, statement: ast.Assign | ast.AugAssign, bound: set[str], rest: Sequence[ast.stmt]
+) -> bool:
+    if isinstance(target, ast.Subscript):
+        return not any(isinstance(n, ast.Slice) for n in ast.walk(target)) and isinstance(target.value, ast.Name)
+    if not isinstance(target, ast.Name):
+        return False
+    if names_in([ast.Expr(statement.value)]) & bound or (isinstance(statement, ast.AugAssign) and target.id in bound):
+        return True
+    later = [s for s in rest if isinstance(s, _LOOPS)]
+    return bool(bound) and target.id in names_in(later[:1], stores_only=True)
+
+
+def _written(statement: ast.stmt) -> set[str]:
+    """Arrays in which a statement stores."""
+    found = (n.value for n in ast.walk(statement) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store))
+    return {n.id for n in found if isinstance(n, ast.Name)}
+
+
+def as_assignment(statement: ast.stmt) -> ast.stmt:
+    """A ``return`` as an assignment of its value; other statements as they are."""
+    if not isinstance(statement, ast.Return) or statement.value is None:
+        return statement
+    target = ast.copy_location(ast.Name(RETURNED, ast.Store()), statement.value)
+    return ast.copy_location(ast.Assign([target], statement.value), statement)
