@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 _BEFORE_INIT = "cannot assign {} before Module.__init__() call"
 
 
-class Module:
+class Module(replaced.Told):
     """Subclass it, call ``super().__init__()``, assign parameters and modules as attributes, define ``forward``.
 
     An instance has a plain dict of its own from the start: only changes of such dicts can be watched, and an unchanged
@@ -36,7 +36,7 @@ class Module:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         self = object.__new__(cls)
-        object.__setattr__(self, "__dict__", {})
+        replaced.give_dict(self)
         return self
 
     def __init__(self) -> None:
@@ -94,8 +94,6 @@ class Module:
             self._set_module(name, value)
         elif not self._set_registered(name, value):
             object.__setattr__(self, name, value)
-            if name in replaced.OF_WHOLE:
-                replaced.tell(self)
 
     def _set_module(self, name: str, value: Module) -> None:
         if "_modules" not in self.__dict__:

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from jitmagic.nn import replaced
 from jitmagic.nn.module import Module
+from jitmagic.nn.replaced import Told, watch
 from jitmagic.runtime.tracebacks import GENERATED
 from jitmagic.tracer.guards.codegen import Candidate, select
 from jitmagic.tracer.guards.guard import Guard
@@ -51,7 +51,7 @@ def _note_replacement(_: Any) -> None:
     _replacements[0] += 1
 
 
-replaced.watch(_note_replacement)
+watch(_note_replacement)
 
 
 class _OutOfReach(Exception):
@@ -90,11 +90,11 @@ def _tied(guard: Guard) -> Module | None:
 
 
 def _is_plain(value: Any) -> bool:
-    """A module whose attributes are in a dict of its own, and nowhere else."""
+    """A module whose attributes are in a dict of its own and nowhere else, and who tells if dict or class is replaced."""
     cls = type(value)
     if not is_plain_module_class(cls) or type(value.__dict__) is not dict:
         return False
-    return find_in_class(cls, "__dict__") is Module.__dict__["__dict__"]
+    return all(find_in_class(cls, name) is Told.__dict__[name] for name in ("__class__", "__dict__"))
 
 
 def _sources(guard: Guard) -> tuple[Source, ...]:

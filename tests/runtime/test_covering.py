@@ -88,6 +88,7 @@ class Reader:
         return 11.0
 
 
+OLD: list[Any] = []  # dicts that modules had before
 MUTATIONS: dict[str, Callable[[Any], Any]] = {
     "assignment": lambda t: setattr(deep(t), "scale", 5.0),
     "assignment above": lambda t: setattr(t.rows, "training", False),
@@ -103,6 +104,13 @@ MUTATIONS: dict[str, Callable[[Any], Any]] = {
     "dict.update": lambda t: dict.update(deep(t).__dict__, scale=5.0),
     "another __dict__": lambda t: setattr(deep(t), "__dict__", {**deep(t).__dict__, "scale": 5.0}),
     "another class": lambda t: setattr(deep(t), "__class__", Other),
+    "another __dict__ by object.__setattr__": lambda t: object.__setattr__(
+        deep(t), "__dict__", {**deep(t).__dict__, "scale": 5.0}
+    ),
+    "another class by object.__setattr__": lambda t: object.__setattr__(deep(t), "__class__", Other),
+    "another __dict__ while the old one lives": lambda t: OLD.append(
+        (vars(deep(t)), object.__setattr__(deep(t), "__dict__", {**vars(deep(t)), "scale": 5.0}))
+    ),
     "parameter replaced": lambda t: setattr(deep(t), "weight", np.ones(3)),
     "parameter replaced by a Parameter": lambda t: setattr(deep(t), "weight", nn.Parameter(np.ones(3))),
     "parameter table": lambda t: deep(t)._parameters.__setitem__("weight", np.ones(3)),
