@@ -30,6 +30,7 @@ class Config:
     entry_limit: int = 32  # live cache entries per function; above it nothing new is compiled
     cache_dir: Path = field(default_factory=_default_cache_dir)  # kernel store on disk
     cache_limit_bytes: int = 512 * 1024 * 1024  # size at which the store drops its oldest kernels
+    cache_memory_limit_bytes: int = 256 * 1024 * 1024  # of all entries in the process, above it the least used go
     threads: int = field(default_factory=lambda: os.cpu_count() or 1)  # worker threads of kernels
     background: bool = True  # compile kernels in a worker process where one is available
     automatic_dynamic_shapes: bool = True  # a size that changes becomes a symbol

@@ -21,6 +21,7 @@ from jitmagic.runtime.covering import cover
 from jitmagic.runtime.entry import Entry, hold_all, make_program
 from jitmagic.runtime.frame import Cells, CompiledFrame, Values
 from jitmagic.runtime.lowering import Lowered
+from jitmagic.runtime.memory import MEMORY
 from jitmagic.runtime.telling import tell_compile, tell_recompile
 from jitmagic.runtime.touch import touches_arrays
 from jitmagic.tracer.capture import Capture, FrameState, Options
@@ -100,6 +101,7 @@ class Compiler:
             return None
         install(frame, entry)  # before any other thread can see it
         frame.add(entry)
+        MEMORY.note(frame, entry)
         elapsed = time.perf_counter_ns() - started
         if not entry.is_plain:
             frame.record.count_compile(elapsed)

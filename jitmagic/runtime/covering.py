@@ -90,7 +90,7 @@ def _tied(guard: Guard) -> Module | None:
 
 
 def _is_plain(value: Any) -> bool:
-    """A module whose attributes are in a dict of its own and nowhere else, and who tells if dict or class is replaced."""
+    """A module with its attributes in a dict of its own and nowhere else, who tells if dict or class is replaced."""
     cls = type(value)
     if not is_plain_module_class(cls) or type(value.__dict__) is not dict:
         return False

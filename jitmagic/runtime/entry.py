@@ -19,7 +19,7 @@ from jitmagic.tracer.emit import PROGRAM_NAMES
 from jitmagic.tracer.guards.explain import Failure, first_failure
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.holding import Held, hold
-from jitmagic.tracer.guards.source import LocalSource
+from jitmagic.tracer.guards.source import LocalSource, Source
 from jitmagic.tracer.part_names import readable
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ class Entry:
     records: tuple[GuardRecord, ...] = ()
     checked: list[Held] = field(default_factory=list)  # the same guards as calls check them: some behind one stamp
     plan: Plan | None = None  # the program's native form, if it has one
+    used: int = 0  # when it was last seen to be used, and its hits then: see ``runtime.memory``
+    hits_seen: int = 0
 
     def __post_init__(self) -> None:
         self.go = self.program
@@ -85,12 +87,31 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Grave:
-    """The guards of an entry that was dropped since an object died: they still explain the next compile."""
+    """The guards of an entry that was dropped: they still explain the next compile.
+
+    It went since an object died that it asked for, or (``is_evicted``) since the cache was full.
+    """
 
     guards: list[Held]
+    is_evicted: bool = False
 
     def failure(self, arguments: Mapping[str, Any], names: Mapping[str, Any]) -> Failure | None:
-        return first_failure(self.guards, arguments, names)
+        found = first_failure(self.guards, arguments, names)
+        if found is None and self.is_evicted:
+            return Failure(len(self.guards), _room_guard(self.guards[0].guard.source), "dropped as the least used")
+        return found
+
+
+def _room_guard(source: Source) -> Guard:
+    """What failed for an entry that matches, but is no longer there."""
+    return Guard(
+        "CACHE_FULL",
+        source,
+        "",
+        "kept",
+        about="the entry for this call",
+        remedy="raise the limit on the memory of the cache: jm.configure(cache_memory_limit_bytes=...)",
+    )
 
 
 def hold_all(capture: Capture, on_death: Callable[[Any], None]) -> list[Held]:

@@ -7,7 +7,7 @@ import importlib
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -195,6 +195,16 @@ class CompiledFrame(Target):
             self.entries = [entry for entry in self.entries if not entry.is_dead]
             self.graves = [*self.graves, *(Grave(entry.guards) for entry in dead)][-_GRAVES_KEPT:]
             self.rebuild()
+
+    def evict(self, entries: Sequence[Entry]) -> None:
+        """Drop entries that may match again, to make room. Hold ``lock``."""
+        going = [entry for entry in self.entries if entry in entries]
+        self.hits_buried += sum(entry.hit_count for entry in going)
+        self.entries = [entry for entry in self.entries if entry not in going]
+        graves = (Grave(entry.guards, is_evicted=True) for entry in going if entry.guards)
+        self.graves = [*self.graves, *graves][-_GRAVES_KEPT:]
+        self.closed = ""
+        self.rebuild()
 
     def forget(self) -> None:
         """Drop everything that was compiled."""

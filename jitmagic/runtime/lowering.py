@@ -38,6 +38,8 @@ class Kernel:
     source: str
     elapsed_ns: int = 0
     cached: bool = False
+    code_bytes: int = 0  # of its machine code
+    place: int = 0  # equal for kernels that are one
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,12 +192,18 @@ class _Variants:
             raise Bail from error
 
 
+def _machine_code(kernel: Any) -> tuple[int, int]:
+    """Size in bytes and address of the code of a kernel; zeros where a backend tells nothing."""
+    address = getattr(getattr(kernel, "native", None), "address", 0)
+    return getattr(address, "size_bytes", 0), int(address)
+
+
 def _described(run: Callable[[list[Any]], list[Any]], program: Any, is_direct: bool) -> Lowered:
     """What others want to know of a backend's program; backends that tell nothing are fine."""
     program = getattr(program, "plain", program)  # what aot.as_boxed put around it
     marks: dict[Node, str] = getattr(program, "marks", {})
     kernels = [
-        Kernel(k.name, k.source, getattr(k, "elapsed_ns", 0), getattr(k, "cached", False))
+        Kernel(k.name, k.source, getattr(k, "elapsed_ns", 0), getattr(k, "cached", False), *_machine_code(k))
         for k in getattr(program, "kernels", ())
     ]
     lines = {node.span.line: mark for node, mark in marks.items() if node.span and mark != "view"}

@@ -80,10 +80,12 @@ class Address(int):
     """A machine address that keeps its target alive: pass it on as it is, not as a plain int."""
 
     target: object
+    size_bytes: int  # of the object code behind it
 
-    def __new__(cls, value: int, target: object) -> Address:
+    def __new__(cls, value: int, target: object, size_bytes: int = 0) -> Address:
         self = super().__new__(cls, value)
         self.target = target
+        self.size_bytes = size_bytes
         return self
 
     def __reduce__(self) -> NoReturn:

@@ -145,4 +145,4 @@ def link(object_code: bytes, symbol: str) -> Address:
         tracker = builder.link(_linker(), f"jitmagic.{next(_serial)}")
     except RuntimeError as error:
         raise InternalError(f"object code of {symbol} cannot be linked: {error}") from error
-    return Address(tracker[symbol], tracker)
+    return Address(tracker[symbol], tracker, len(object_code))
