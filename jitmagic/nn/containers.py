@@ -109,7 +109,7 @@ class ModuleList(_Row):
         return self.extend(modules)
 
     def __add__(self, other: Iterable[Module]) -> ModuleList:
-        return self.__class__([*self, *other])
+        return type(self)([*self, *other])
 
 
 class ModuleDict(Module):

@@ -54,5 +54,5 @@ class Told(_Plain):
     Python's own tell nobody, so these stand before them. Both read by compiled functions, as Python's do.
     """
 
-    __class__: Any = property(type, _set_class)  # type: ignore[assignment]  # as in object, with word of it
-    __dict__: Any = property(_DICT.__get__, _set_dict, _delete_dict)  # type: ignore[assignment]  # the same
+    __class__ = property(type, _set_class)  # as in object, with word of it
+    __dict__ = property(_DICT.__get__, _set_dict, _delete_dict)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import subprocess
+import sys
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -86,3 +88,44 @@ def test_arguments_die_when_the_call_ends(function: Any) -> None:
             assert alive() is None
     finally:
         gc.enable()
+
+
+REDEFINED = """
+import gc, linecache, resource
+import numpy as np
+import jitmagic as jm
+from jitmagic.backends.native import compile as native_kernels
+from jitmagic.runtime.memory import MEMORY
+
+TEXT = "W = np.ones(3)\\ndef h(x): return x * 2\\ndef f(x): return np.sqrt(h(x)) * {k} + W\\n"
+X = np.arange(3.0)
+names = {"np": np}
+
+def cell(k):
+    text, filename = TEXT.format(k=k), "<redefined cell>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    exec(compile(text, filename, "exec"), names)
+    names["f"] = jm.compile(names["f"])
+    for _ in range(3):
+        assert names["f"](X).tolist() == (np.sqrt(X * 2) * k + 1).tolist()
+
+def held():
+    gc.collect()
+    alive = len(native_kernels._live), len(MEMORY.frames), sum(len(frame.entries) for frame in MEMORY.frames)
+    return alive, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+for k in range(100):
+    cell(float(k % 5))
+alive, memory_kib = held()
+for k in range(400):
+    cell(float(k % 5))
+alive_after, memory_after_kib = held()
+assert alive_after == alive, (alive, alive_after)
+assert memory_after_kib - memory_kib < 16 * 1024, (memory_kib, memory_after_kib)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the measure of memory is a Unix one")
+def test_a_cell_that_is_run_500_times_holds_one_function_and_its_kernels() -> None:
+    found = subprocess.run([sys.executable, "-c", REDEFINED], capture_output=True, text=True, check=False, timeout=300)
+    assert found.returncode == 0, found.stderr

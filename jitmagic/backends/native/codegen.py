@@ -46,7 +46,7 @@ class _ScalarCodegen(_HostCodegen):
     """The same without vectorised loops, for texts that start with ``FEW_TURNS``."""
 
     def _pass_builder(self, **options: Any) -> Any:
-        return super()._pass_builder(**{**options, "loop_vectorize": False})
+        return super()._pass_builder(**{**options, "loop_vectorize": False})  # type: ignore[no-untyped-call]  # Numba has no annotations
 
 
 @cache
