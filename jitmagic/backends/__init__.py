@@ -13,9 +13,10 @@ from jitmagic.graph import Graph
 __all__ = ["Bail", "get_backend", "list_backends", "register_backend"]
 
 
-def _compile_graph(graph: Graph, examples: Sequence[Any] | None = None) -> Any:
+def _compile_graph(graph: Graph, examples: Sequence[Any] | None = None, *, fastmath: bool = False) -> Any:
     """The code generator is loaded at the first compile: importing jitmagic loads no compiler."""
-    return importlib.import_module("jitmagic.backends.numba_cpu.program").compile_graph(graph, examples)
+    program = importlib.import_module("jitmagic.backends.numba_cpu.program")
+    return program.compile_graph(graph, examples, fastmath=fastmath)
 
 
 register_backend("eager", compile_eager, pure=False)

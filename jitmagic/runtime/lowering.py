@@ -76,11 +76,16 @@ def lower(graph: Graph, examples: Sequence[Any], options: Options) -> Lowered:
     if options.backend == "numba":
         importlib.import_module("jitmagic.runtime.native.code").compile_apart()
         _compile_regions(graph)
-    variants = _Variants(graph, entry.compile, examples)
+    variants = _Variants(graph, _with_options(entry.compile, options), examples)
     compiled = variants.known[0]
     direct = _direct(compiled)
     run = undoing(direct or _or_bail(variants), graph)
     return _described(run, compiled.program, run is direct)
+
+
+def _with_options(compile: Any, options: Options) -> Any:
+    """Our own backend approximates if asked to; others do not know the word."""
+    return functools.partial(compile, fastmath=True) if options.fastmath and options.backend == "numba" else compile
 
 
 def _interpreted(graph: Graph, examples: Sequence[Any] | None = None) -> Callable[[Sequence[Any]], list[Any]]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy._core import umath  # where the ufunc behind np.clip is, which has no public name
 
 from jitmagic.backends.loops.folds import FoldRecipe
 from jitmagic.backends.loops.ir import (
@@ -29,16 +28,12 @@ from jitmagic.backends.loops.nest import make_nest
 from jitmagic.backends.loops.operands import dense_axes, is_scalar, place, scalar_letter
 from jitmagic.backends.loops.recipes import ALL_FLAGS, Recipe
 from jitmagic.backends.native.abi import FloatFlag
+from jitmagic.backends.native.inner_loop import is_numpys
 from jitmagic.graph import ArrayMeta, Node, PyMeta
 
 __all__ = ["Built", "build_fold", "build_pointwise"]
 
 WORDS = {"i": np.dtype(np.int64), "u": np.dtype(np.uint64), "d": np.dtype(np.float64)}
-
-
-def is_numpys(ufunc: np.ufunc) -> bool:
-    """Whether NumPy made it: its loops are pure, those of others may keep notes and run on one thread."""
-    return any(getattr(module, ufunc.__name__, None) is ufunc for module in (np, umath))
 
 
 @dataclass(frozen=True, slots=True)

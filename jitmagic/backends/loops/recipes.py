@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -16,14 +16,17 @@ import numpy as np
 
 from jitmagic.backends.loops.operands import is_array, is_scalar, loop_dtype, memory_order
 from jitmagic.backends.native.abi import FloatFlag
-from jitmagic.backends.native.inner_loop import inner_loop
+from jitmagic.backends.native.inner_loop import inner_loop, is_numpys
+from jitmagic.backends.native.ulps import worth_approximating
 from jitmagic.errors import InternalError
 from jitmagic.graph import ArrayMeta, Node, PyMeta, ShapeEnv, hint_of
 from jitmagic.graph.node import nodes_in
 from jitmagic.ops import Arguments
 from jitmagic.ops.lowering import Cast, InnerLoop, Pointwise, Select
 
-__all__ = ["Recipe", "recipe"]
+__all__ = ["FAST", "Recipe", "recipe"]
+
+FAST = "fast_"  # what the names of approximations begin with
 
 ALL_FLAGS = int(FloatFlag.DIVIDE | FloatFlag.OVER | FloatFlag.UNDER | FloatFlag.INVALID)
 # What expressions may call; each is exact and compiles to one instruction or a few
@@ -48,8 +51,8 @@ class Recipe:
     flags: int = ALL_FLAGS
 
 
-def recipe(node: Node) -> Recipe | None:
-    """How to compute one element of ``node``, or None."""
+def recipe(node: Node, *, fast: bool = False) -> Recipe | None:
+    """How to compute one element of ``node``, or None. ``fast`` takes approximations where there are some."""
     if node.op is None or not is_array(node):
         return None
     row, arguments = _meant(node)
@@ -58,7 +61,18 @@ def recipe(node: Node) -> Recipe | None:
         return None
     build = _BUILDERS.get(kind)
     found = None if build is None else build(Operation(node, row, arguments))
+    if fast and found is not None:
+        found = _approximated(found)
     return found if found is not None and _arguments_fit(found) else None
+
+
+def _approximated(found: Recipe) -> Recipe:
+    """The same in float64 arithmetic in place of NumPy's loop, which is as fast for float32."""
+    name = "" if found.ufunc is None or not is_numpys(found.ufunc) else found.ufunc.__name__
+    if name not in worth_approximating() or any(d != np.float64 for d in (*found.dtypes, found.result)):
+        return found
+    names = ", ".join("abc"[: len(found.arguments)])
+    return replace(found, kind="apply", expression=f"{FAST}{name}({names})", ufunc=None, flags=0)
 
 
 @dataclass(frozen=True, slots=True)

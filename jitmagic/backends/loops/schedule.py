@@ -11,7 +11,7 @@ from jitmagic.backends.loops.bodies import Built, Dense, build_fold, build_point
 from jitmagic.backends.loops.folds import FoldRecipe
 from jitmagic.backends.loops.fuse import Group, fuse
 from jitmagic.backends.loops.operands import dense_axes, is_array
-from jitmagic.backends.loops.recipes import Recipe
+from jitmagic.backends.loops.recipes import FAST, Recipe
 from jitmagic.graph import ArrayMeta, Graph, Node
 
 __all__ = ["Call", "Launch", "Schedule", "Step", "schedule"]
@@ -48,12 +48,13 @@ class Schedule:
         return (step for step in self.steps if isinstance(step, Launch))
 
 
-def schedule(graph: Graph, smallest: int = 2) -> Schedule:
+def schedule(graph: Graph, smallest: int = 2, *, fast: bool = False) -> Schedule:
     """Decide which nodes share a kernel, and in which order everything runs.
 
-    Groups of less than ``smallest`` nodes are left to NumPy: a kernel of one call gains nothing.
+    Groups of less than ``smallest`` nodes are left to NumPy: a kernel of one call gains nothing. ``fast`` allows
+    approximations.
     """
-    groups, recipes, folds = fuse(graph)
+    groups, recipes, folds = fuse(graph, fast=fast)
     result = Schedule(graph)
     needed = _needed_in_memory(graph, groups)
     made = {
@@ -83,7 +84,8 @@ def is_worth_it(group: Group, recipes: dict[Node, Recipe], smallest: int) -> boo
         return all(isinstance(m, ArrayMeta) and math.prod(m.hint_shape) <= SHORT_FOLD for m in read)
     if found is None or not isinstance(meta, ArrayMeta):
         return False
-    return math.prod(meta.hint_shape) >= ALONE[found.kind]
+    kind = "strided" if found.expression.startswith(FAST) else found.kind
+    return math.prod(meta.hint_shape) >= ALONE[kind]
 
 
 # Elements up to which a fold alone is worth a kernel: np.mean takes 4 us before it adds the first two

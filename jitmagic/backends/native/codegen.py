@@ -96,7 +96,7 @@ def _flags(fastmath: bool) -> Any:
     flags = _new_flags()
     for name, value in _FLAGS.items():
         setattr(flags, name, value)
-    flags.fastmath = _fast_math(fastmath)
+    flags.fastmath = _fast_math({"contract", "reassoc"} if fastmath else False)  # NaN and infinities stay
     return flags
 
 

@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy._core import umath  # where the ufunc behind np.clip is, which has no public name
 
 from jitmagic.backends.native.abi import Address
 from jitmagic.errors import InternalError
 
-__all__ = ["InnerLoop", "inner_loop"]
+__all__ = ["InnerLoop", "inner_loop", "is_numpys"]
 
 _CAPSULE_NAME = b"numpy_1.24_ufunc_call_info"  # the one layout that NumPy has published so far
 
@@ -94,3 +95,8 @@ def _capsule_address(capsule: object) -> int:
     get.restype = ctypes.c_void_p
     get.argtypes = [ctypes.py_object, ctypes.c_char_p]
     return int(get(capsule, _CAPSULE_NAME))
+
+
+def is_numpys(ufunc: np.ufunc) -> bool:
+    """Whether NumPy made it: its loops are pure, those of others may keep notes and run on one thread."""
+    return any(getattr(module, ufunc.__name__, None) is ufunc for module in (np, umath))

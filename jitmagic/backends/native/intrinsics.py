@@ -23,6 +23,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from jitmagic.backends.native.abi import Status, has_half
+from jitmagic.backends.native.approximations import APPROXIMATIONS, Real
 from jitmagic.backends.native.flags import ALL_C_FLAGS, C_FLAGS
 
 __all__ = ["NAMESPACE"]
@@ -260,6 +261,17 @@ def _define_unknown(name: str, kind: Any, word: Any) -> None:
 
 _define_unknown("unknown_float64", types.float64, _I64)
 _define_unknown("unknown_float32", types.float32, _I32)
+
+
+def _define_approximation(name: str, count: int, function: Callable[..., Real]) -> None:
+    @define(f"fast_{name}", types.float64, *[types.float64] * count)
+    def approximation(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        """The function of ``fastmath``."""
+        return function(*(Real(builder, value) for value in args)).value
+
+
+for _name, (_count, _function) in APPROXIMATIONS.items():
+    _define_approximation(_name, _count, _function)
 
 
 # ---------------------------------------------------------------- calls through addresses

@@ -50,7 +50,7 @@ def _platform_key() -> str:
     generator.
     """
     own = hashlib.sha256()
-    for file in ("abi.py", "codegen.py", "flags.py", "intrinsics.py"):
+    for file in ("abi.py", "approximations.py", "codegen.py", "flags.py", "intrinsics.py"):
         own.update(Path(__file__).with_name(file).read_bytes())
     return "\n".join(
         [

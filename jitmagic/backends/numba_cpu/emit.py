@@ -77,7 +77,7 @@ class Emitter:
     def __post_init__(self) -> None:
         pairs = zip(self.kernel.operands, parse_form(self.kernel.form), strict=True)
         self.words = {operand.name: words for operand, words in pairs}
-        self.fences = fenced(self.kernel.body)
+        self.fences = fenced(self.kernel.body) if self.kernel.flags else {}  # they keep what nobody reports
         self.veils = veiled(self.kernel.body) if self.kernel.flags else frozenset()
         self.names = {access: f"x{k}" for k, access in enumerate(accesses(self.kernel))}
 

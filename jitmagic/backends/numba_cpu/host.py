@@ -19,10 +19,10 @@ from jitmagic.aot.stores import surely_casts
 from jitmagic.backends.base import Bail
 from jitmagic.backends.loops.bodies import Built
 from jitmagic.backends.loops.buffers import last_reads
-from jitmagic.backends.loops.ir import Apply, Fold, Kernel, Strided
+from jitmagic.backends.loops.ir import Apply, Fold, Kernel, Statement, Strided
 from jitmagic.backends.loops.nest import make_nest
 from jitmagic.backends.loops.operands import dense_axes
-from jitmagic.backends.loops.recipes import ALL_FLAGS
+from jitmagic.backends.loops.recipes import ALL_FLAGS, FAST
 from jitmagic.backends.loops.schedule import Call, Launch, Schedule, Step
 from jitmagic.backends.loops.updates import is_plain_update, loop_of, loops_in_place, updates_in_place, writes_of
 from jitmagic.backends.native.compile import Kernel as Native
@@ -287,7 +287,7 @@ class Writer:
     def extents(self, built: Built, parts: str) -> str:
         """``hi, work``: how many turns the outermost loop makes, and the units of work in one."""
         kernel = built.kernel
-        cost = sum(COSTS.get(type(s), 0) for s in kernel.body) + 1
+        cost = sum(map(cost_of, kernel.body)) + 1
         levels = [product([built.sizes[a] for a in level]) for level in make_nest(kernel).levels]
         if kernel.shape == "R":
             return f"{parts}, {self.size(cost * levels[0])} // {parts}"
@@ -299,6 +299,11 @@ class Writer:
 
 def step_node(step: Step) -> Node | None:
     return step.node if isinstance(step, Call) else None
+
+
+def cost_of(statement: Statement) -> int:
+    is_fast = isinstance(statement, Apply) and statement.expression.startswith(FAST)
+    return COSTS[Strided] if is_fast else COSTS.get(type(statement), 0)
 
 
 # Units of work of one element: about the time of an addition

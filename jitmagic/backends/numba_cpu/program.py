@@ -56,10 +56,15 @@ class Program:
         return self.run(*inputs)
 
 
-def compile_graph(graph: Graph, examples: Sequence[Any] | None = None, *, smallest: int = 2) -> Program:
-    """Fuse, emit and compile; ``examples`` are not looked at. ``smallest``: see ``schedule``."""
-    plan = schedule(graph, smallest)
-    kernels = tuple(_compile(plan))
+def compile_graph(
+    graph: Graph, examples: Sequence[Any] | None = None, *, smallest: int = 2, fastmath: bool = False
+) -> Program:
+    """Fuse, emit and compile; ``examples`` are not looked at. ``smallest``: see ``schedule``.
+
+    With ``fastmath`` kernels approximate, contract and reassociate, and report no floating-point conditions.
+    """
+    plan = schedule(graph, smallest, fast=fastmath)
+    kernels = tuple(_compile(plan, fastmath))
     host = write_host(plan, {k.name: k.native for k in kernels})
     return Program(
         run=host.run,
@@ -71,11 +76,13 @@ def compile_graph(graph: Graph, examples: Sequence[Any] | None = None, *, smalle
     )
 
 
-def _compile(plan: Schedule) -> list[KernelRecord]:
+def _compile(plan: Schedule, fastmath: bool) -> list[KernelRecord]:
     records = []
     for step in plan.launches:
         loops = step.built.kernel
+        if fastmath:
+            loops.flags = 0
         text = emit(loops)
-        native = compile_kernel(text, "kernel")
+        native = compile_kernel(text, "kernel", fastmath=fastmath)
         records.append(KernelRecord(loops.name, loops, text, native, step.nodes))
     return records
