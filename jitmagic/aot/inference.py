@@ -15,6 +15,7 @@ import numpy as np
 from jitmagic.aot.aliases import Aliases, find_aliases
 from jitmagic.aot.boxed import Program, as_boxed
 from jitmagic.aot.functionalise import PureBuilder
+from jitmagic.aot.joint.decompose import BUILT_IN, Decompose, Table, merged
 from jitmagic.aot.joint.pullbacks import compile_pullbacks, split_pullback
 from jitmagic.aot.liveness import donated_inputs
 from jitmagic.aot.overlap import AliasGroup, AliasGuard, analyse_overlap
@@ -26,7 +27,7 @@ from jitmagic.aot.writes import write_rule
 from jitmagic.graph import ArrayMeta, Graph, Node, ShapeEnv, SymInt, verify
 from jitmagic.ops.functional import WINDOW, ViewStep
 
-__all__ = ["Backend", "CompiledGraph", "compile_inference", "make_pure"]
+__all__ = ["Backend", "CompiledGraph", "Purified", "compile_inference", "make_pure", "purify"]
 
 Backend: TypeAlias = Callable[[Graph, Sequence[Any]], Callable[..., Sequence[Any]]]
 
@@ -49,14 +50,21 @@ class CompiledGraph:
 
 
 def compile_inference(
-    graph: Graph, example_inputs: Sequence[Any], backend: Backend, *, keep_input_mutations: bool = False
+    graph: Graph,
+    example_inputs: Sequence[Any],
+    backend: Backend,
+    *,
+    keep_input_mutations: bool = False,
+    decompositions: Table | None = None,
 ) -> CompiledGraph:
     """``graph`` without gradients, run by ``backend(pure graph, its example inputs)``.
 
     With ``keep_input_mutations`` (row A10) the pure graph ends in ``copy_into`` nodes for the inputs it writes.
     Raises Unsupported where the arguments' aliasing or a write cannot be expressed; then run the function plainly.
     """
-    pure, plan = make_pure(graph, example_inputs, keep_input_mutations=keep_input_mutations)
+    pure, plan = make_pure(
+        graph, example_inputs, keep_input_mutations=keep_input_mutations, decompositions=decompositions
+    )
     examples = [group.base(example_inputs) for group in plan.guard.groups]
     examples += [example_inputs[i] for i in plan.direct]
     compile_pullbacks(pure, lambda backward: as_boxed(backend(backward, None)))  # type: ignore[arg-type]  # no examples
@@ -65,10 +73,28 @@ def compile_inference(
     return CompiledGraph(graph, pure, plan, program, wrapper.run, wrapper.text)
 
 
-def make_pure(
-    graph: Graph, example_inputs: Sequence[Any], *, keep_input_mutations: bool = False
-) -> tuple[Graph, InferencePlan]:
-    """The pure graph, simplified and verified, and the plan around it."""
+@dataclass(slots=True)
+class Purified:
+    """A pure graph before it is simplified, the plan around it, and the environment of its sizes."""
+
+    pure: Graph
+    plan: InferencePlan
+    env: ShapeEnv
+
+    def examples(self, example_inputs: Sequence[Any]) -> list[Any]:
+        """What the graph takes, for these arguments."""
+        bases = [group.base(example_inputs) for group in self.plan.guard.groups]
+        return bases + [example_inputs[i] for i in self.plan.direct]
+
+
+def purify(
+    graph: Graph,
+    example_inputs: Sequence[Any],
+    *,
+    keep_input_mutations: bool = False,
+    decompositions: Table | None = None,
+) -> Purified:
+    """The pure graph, as it comes from the captured one."""
     verify(graph)
     aliases = find_aliases(graph)
     guard = _alias_guard(graph, aliases, example_inputs)
@@ -76,7 +102,21 @@ def make_pure(
     inputs = _start(builder, graph, guard.groups)
     builder.build(graph, write_rule)
     plan = Planner(graph, aliases, builder, inputs).plan(guard, keep_input_mutations)
-    pure = split_pullback(simplify_pure(builder.pure, kept_writes=bool(plan.kept)))
+    pure = Decompose(merged(BUILT_IN, decompositions or {}), builder.env).run(builder.pure)
+    return Purified(pure, plan, builder.env)
+
+
+def make_pure(
+    graph: Graph,
+    example_inputs: Sequence[Any],
+    *,
+    keep_input_mutations: bool = False,
+    decompositions: Table | None = None,
+) -> tuple[Graph, InferencePlan]:
+    """The pure graph, simplified and verified, and the plan around it."""
+    made = purify(graph, example_inputs, keep_input_mutations=keep_input_mutations, decompositions=decompositions)
+    plan = made.plan
+    pure = split_pullback(simplify_pure(made.pure, kept_writes=bool(plan.kept)))
     return pure, replace(plan, donated=donated_inputs(pure, plan))
 
 

@@ -18,7 +18,7 @@ from jitmagic.errors import InternalError, Unsupported, UserError
 from jitmagic.graph.graph import Graph
 from jitmagic.runtime.callers import caller_span
 from jitmagic.runtime.covering import cover
-from jitmagic.runtime.entry import Entry, hold_all, make_program
+from jitmagic.runtime.entry import Entry, hold_all
 from jitmagic.runtime.frame import Cells, CompiledFrame, Values
 from jitmagic.runtime.lowering import Lowered
 from jitmagic.runtime.memory import MEMORY
@@ -27,6 +27,7 @@ from jitmagic.runtime.touch import touches_arrays
 from jitmagic.tracer.capture import Capture, FrameState, Options
 from jitmagic.tracer.guards.explain import Failure
 from jitmagic.tracer.guards.guard import GuardSet
+from jitmagic.tracer.program import make_program
 
 __all__ = ["CaptureStep", "Compiler", "LowerStep", "is_tracing"]
 

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitmagic.errors import InternalError
 from jitmagic.events import GuardRecord
 from jitmagic.runtime.lowering import Lowered
 from jitmagic.runtime.trial import Trial
 from jitmagic.tracer.capture import Capture
-from jitmagic.tracer.emit import PROGRAM_NAMES
 from jitmagic.tracer.guards.explain import Failure, first_failure
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.holding import Held, hold
-from jitmagic.tracer.guards.source import LocalSource, Source
+from jitmagic.tracer.guards.source import Source
 from jitmagic.tracer.part_names import readable
 
 if TYPE_CHECKING:
     from jitmagic.runtime.native.steps import Plan
 
-__all__ = ["Entry", "Grave", "guard_record", "make_program"]
+__all__ = ["Entry", "Grave", "guard_record"]
 
 
 @dataclass(slots=True, eq=False)
@@ -128,30 +124,3 @@ def guard_record(guard: Guard) -> GuardRecord:
         span=guard.span,
         category=guard.source.category,
     )
-
-
-def make_program(
-    capture: Capture,
-    parameters: tuple[str, ...],
-    names: Mapping[str, Any],
-    run: Callable[[list[Any]], list[Any]],
-    *,
-    title: str,
-    takes_cells: bool,
-    block: Callable[[Any], Any],
-) -> FunctionType:
-    """Compile the capture's program; it takes ``parameters`` in this order, then ``C`` if it ``takes_cells``."""
-    tree = ast.parse(capture.program)
-    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "program"]
-    if not found:
-        raise InternalError(f"the program of {title} does not define program(): {capture.program!r}")
-    order = [*(LocalSource(name).code("") for name in parameters), *(["C"] if takes_cells else [])]
-    found[0].args = ast.arguments([], [ast.arg(name) for name in order], None, [], [], None, [])
-    code = compile(ast.fix_missing_locations(tree), f"<jitmagic program of {title}>", "exec", dont_inherit=True)
-    namespace = {**PROGRAM_NAMES, **names}
-    namespace.update((f"K{i}", value) for i, value in enumerate(capture.constants))
-    namespace |= {"graph": run, "block": block}
-    exec(code, namespace)
-    program = namespace.pop("program")
-    assert isinstance(program, FunctionType)
-    return program

@@ -29,17 +29,12 @@ def expand_gradient(
     seeds: dict[Node, Any] = {}
     for each, given in zip(values, cotangents, strict=True):
         if isinstance(each, Node) and is_differentiable(each):
-            seed = stage.lift(given) if given is not None else _one(stage, stage.value(each))
+            seed = stage.lift(given) if given is not None else stage.one_like(each)
             seeds[each] = seeds[each] + seed if each in seeds else seed
     found = pull(stage, seeds, watched)
     stage.span, stage.stack = like.span, like.stack
     taken: set[Node] = set()
     return [fresh(stage, g, node, taken) for g, node in zip(found, watched, strict=True)]
-
-
-def _one(stage: Stage, value: Staged) -> Staged:
-    """The cotangent of a result with one element."""
-    return stage.number(value.dtype.type(1))
 
 
 def fresh(stage: Stage, cotangent: Any, like: Node, taken: set[Node]) -> Node:

@@ -23,7 +23,7 @@ from jitmagic.ops.gradients import Elementwise, by_position, cotangents, fit
 from jitmagic.ops.lowering import Fill
 from jitmagic.ops.record import Op
 
-__all__ = ["Reverse", "is_differentiable", "pull"]
+__all__ = ["Reverse", "is_differentiable", "pull", "reached_from"]
 
 # Words in the names of operations that leave elements of their operands out
 CHOOSING = ("where", "select", "choose", "compress", "extract", "take", "put", "place", "putmask", "clip", "getitem")
@@ -49,7 +49,7 @@ def pull(
     Raises Unsupported ``no-derivative`` for an operation on the way that has no rule.
     """
     known = list(stage.graph.nodes) if nodes is None else list(nodes)
-    reached = _reached(known, targets)
+    reached = reached_from(known, targets)
     walk = Reverse(stage, frozenset(targets), reached, any(map(_masks, reached)))
     for node, cotangent in seeds.items():
         walk.add(node, cotangent)
@@ -58,7 +58,7 @@ def pull(
     return [walk.cotangents.get(target) for target in targets]
 
 
-def _reached(nodes: Iterable[Node], targets: Sequence[Node]) -> set[Node]:
+def reached_from(nodes: Iterable[Node], targets: Sequence[Node]) -> set[Node]:
     """The values that depend on a target and that a derivative may flow through."""
     reached = set(targets)
     for node in nodes:
@@ -132,13 +132,13 @@ class Reverse:
         row = row if self.is_masked else undamped(row)
         g, ans = self._result(node)
         args, kwargs = by_position(row, self.stage.lift(node.args), self.stage.lift(node.kwargs))
-        places = [i for i, a in enumerate(self.stage.lower(args)) if self._is_reached(a)]
+        places = [i for i, a in enumerate(self.stage.lower(args)) if self._isreached_from(a)]
         found = dict(cotangents(row, places, g, ans, args, kwargs))
         for place in places:
             if place not in found:
                 raise no_rule(node, row)
             self._hand_over(self.stage.lower(args[place]), found[place])
-        if self._is_reached(self.stage.lower(kwargs)):
+        if self._isreached_from(self.stage.lower(kwargs)):
             raise no_rule(node, row)
 
     def _result(self, node: Node) -> tuple[Any, Any]:
@@ -153,7 +153,7 @@ class Reverse:
         found = [self.stage.value(items[i]) if i in items else None for i in range(count)]
         return tuple(entries.get(i) for i in range(count)), tuple(found)
 
-    def _is_reached(self, operand: Any) -> bool:
+    def _isreached_from(self, operand: Any) -> bool:
         return any(n in self.reached for n in nodes_in(operand))
 
     def _hand_over(self, operand: Any, cotangent: Any) -> None:

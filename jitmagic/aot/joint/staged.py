@@ -30,13 +30,15 @@ __all__ = ["Stage", "Staged"]
 class Stage:
     """Where recorded operations go. What they compute nobody hears of: derivatives do not warn.
 
-    ``span`` and ``stack`` say which line of the program the nodes belong to.
+    ``span`` and ``stack`` say which line of the program the nodes belong to. With ``listens`` the operations are those
+    of the program itself, whose conditions are heard.
     """
 
     graph: Graph
     env: ShapeEnv
     span: Span | None = None
     stack: tuple[tuple[str, str], ...] = ()
+    listens: bool = False
 
     def value(self, node: Node) -> Staged:
         """The duck array of a node with a description."""
@@ -71,7 +73,7 @@ class Stage:
         known = self._known(op, plain, named, inferred.meta)
         if known is not None:
             return known
-        op = unheard(op)
+        op = op if self.listens else unheard(op)
         view_of = None if inferred.view_of is None else plain[inferred.view_of]
         if not isinstance(view_of, Node):
             view_of = None
@@ -100,6 +102,12 @@ class Stage:
     def number(self, value: np.generic) -> Staged:
         """A known NumPy number."""
         return self.value(self.graph.constant(value, ArrayMeta.of(value), "number"))
+
+    def one_like(self, node: Node) -> Staged:
+        """The number 1 in the dtype of ``node``, which has one element."""
+        value = self.value(node)
+        one = self.number(value.dtype.type(1))
+        return one if value.meta.scalar else np.reshape(np.broadcast_to(one, (1,)), value.shape)  # type: ignore[call-overload,no-any-return]  # a duck array
 
     def _item(self, node: Node, index: int, meta: Any) -> Node:
         item = self.graph.item(node, index, meta)
