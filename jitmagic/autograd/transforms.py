@@ -11,16 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.autograd.eager import differentiate_eagerly, linearise_eagerly
 from jitmagic.autograd.trees import leaves_of, map_leaves
 from jitmagic.errors import UserError
 
 __all__ = ["check_request", "differentiate", "grad", "jacobian", "linearise", "lineariser", "value_and_grad", "vjp"]
 
 Function = Callable[..., Any]
-_NOT_CAPTURED = (
-    "the derivative of this function has no compiled form: something in it cannot be captured, or has no derivative. "
-    "The card, and .jit.breaks() of the gradient function, name the place"
-)
 
 
 def differentiate(
@@ -30,14 +27,14 @@ def differentiate(
 
     ``gradients`` has the structure of the argument at position ``argnums``, or is a tuple of such for a tuple.
     """
-    raise UserError(_NOT_CAPTURED)
+    return differentiate_eagerly(function, argnums, has_aux, args, kwargs)
 
 
 def linearise(
     function: Function, argnums: int | tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, Any]:
     """``(value, pullback)`` of ``function(*args, **kwargs)``; the pullback gives gradients as ``differentiate``."""
-    raise UserError(_NOT_CAPTURED)
+    return linearise_eagerly(function, argnums, args, kwargs)
 
 
 def check_request(name: str, function: Any, argnums: Any) -> None:

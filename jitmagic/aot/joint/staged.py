@@ -107,7 +107,10 @@ class Stage:
         """The number 1 in the dtype of ``node``, which has one element."""
         value = self.value(node)
         one = self.number(value.dtype.type(1))
-        return one if value.meta.scalar else np.reshape(np.broadcast_to(one, (1,)), value.shape)  # type: ignore[call-overload,no-any-return]  # a duck array
+        if value.meta.scalar:
+            return one
+        whole: Any = np.broadcast_to(one, value.shape)
+        return whole  # type: ignore[no-any-return]  # a duck array
 
     def _item(self, node: Node, index: int, meta: Any) -> Node:
         item = self.graph.item(node, index, meta)
