@@ -30,7 +30,7 @@ from jitmagic.graph.meta import layout_key
 from jitmagic.graph.polynomial import format_polynomial, symbols_of
 from jitmagic.ops.functional import ViewStep
 
-__all__ = ["Wrapper", "wrap"]
+__all__ = ["Wrapper", "in_layout", "wrap"]
 
 Run = Callable[[list[Any]], list[Any]]
 PREFIX = {"argument": "a", "result": "r", "constant": "c"}
@@ -143,7 +143,7 @@ class _Writer:
 
     def _layouts(self) -> Iterator[str]:
         for index, meta in self.plan.layouts.items():
-            self.scope[f"layout{index}"] = functools.partial(_in_layout, meta)
+            self.scope[f"layout{index}"] = functools.partial(in_layout, meta)
             yield f"r{index} = layout{index}(r{index})"
 
     def _let_go(self, late: set[int]) -> Iterator[str]:
@@ -203,7 +203,7 @@ def _checked(plan: InferencePlan, results: Sequence[Any]) -> Sequence[Any]:
     return results
 
 
-def _in_layout(meta: ArrayMeta, array: Any) -> Any:
+def in_layout(meta: ArrayMeta, array: Any) -> Any:
     """``array``, or a copy with the axes in the memory order of ``meta`` if a backend chose another (row A17)."""
     wanted = layout_key(array.shape, meta.strides)
     if layout_key(array.shape, array.strides) == wanted:

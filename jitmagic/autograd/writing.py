@@ -17,7 +17,7 @@ from jitmagic.ops.gradients import by_position
 from jitmagic.ops.record import Op
 from jitmagic.ops.registry import by_name
 
-__all__ = ["set_item", "write", "write_into"]
+__all__ = ["set_item", "write", "write_into", "written"]
 
 PLAIN_TARGET = (
     "a Tensor that requires a gradient cannot be written into a plain array, which has no history: make the target a "
@@ -39,7 +39,7 @@ def write(target: Any, perform: Callable[..., Any], row: Op, args: tuple[Any, ..
     if edges and is_smooth(target._data):
         node = _node_before_write(target, row, args, kwargs, edges, sources)
     result = perform(*raw(args), **raw(kwargs))
-    _written(target, node)
+    written(target, node)
     return result
 
 
@@ -61,7 +61,7 @@ def _node_before_write(
     return OpNode(row, tuple(kept), raw(kwargs), edges, sources)
 
 
-def _written(target: Recorded, node: Node | None) -> None:
+def written(target: Recorded, node: Node | None) -> None:
     """Count the write; make ``node``, if there is one, the history of what was written."""
     target._version[0] += 1
     if node is None:
@@ -106,7 +106,7 @@ def write_into(kind: Any, out: Any, perform: Callable[..., Any], row: Op, args: 
         computed = _node_before_write(out, row, args, kwargs, edges, sources) if edges else None
         node = _copied(out, before, computed, raw(mask))
     perform()
-    _written(out, node)
+    written(out, node)
     if isinstance(computed, OpNode):
         computed.ans = Saved(out._data, (computed, 0), out._version, kind)
     return out

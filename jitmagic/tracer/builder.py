@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jitmagic.autograd.recorded import Recorded
 from jitmagic.errors import InternalError
 from jitmagic.graph.meta import PyMeta
 from jitmagic.nn.module import Module
@@ -218,6 +219,12 @@ class Builder(Inputs):
         tracker.code = code
         self.closures[id(cell)] = tracker
         return tracker
+
+    def tensor(self, value: Recorded, source: Source) -> VariableTracker:
+        """A Tensor: an array, if whoever runs the graph looks after its history."""
+        if not self.output.options.tensors or not isinstance(value._data, np.ndarray):
+            return self._opaque(value, source, "attribute", f"{source.text} (a Tensor, which keeps a tape)")
+        return self.array(value._data, source)
 
     # -- families
     def sequence(self, value: list[Any] | tuple[Any, ...], source: Source) -> VariableTracker:
@@ -458,6 +465,7 @@ _BY_TYPE: Mapping[type, Make] = {
 }
 _BY_TEST: tuple[tuple[Callable[[Any], bool], Make], ...] = (
     (lambda v: issubclass(type(v), Module), wrap_module),  # first: other tests read attributes
+    (lambda v: isinstance(v, Recorded), Builder.tensor),
     (lambda v: isinstance(v, type), Builder.cls),
     (lambda v: isinstance(v, np.generic), Builder.scalar),
     (lambda v: isinstance(v, np.dtype), Builder.dtype),

@@ -26,6 +26,7 @@ class Options:
     fullgraph: bool = False
     fastmath: bool = False
     check: bool = False
+    tensors: bool = False  # Tensors count as arrays: for who takes care of their history himself
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from jitmagic.graph.passes.rewrite import Copier
 from jitmagic.graph.polynomial import symbols_of
 from jitmagic.graph.verifier import verify
 
-__all__ = ["Halves", "JointGraph", "PartitionFn", "check_halves", "cut"]
+__all__ = ["Halves", "JointGraph", "PartitionFn", "ancestors", "check_halves", "cut", "memory_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,16 @@ def ancestors(graph: Graph, wanted: Iterable[Node], stop: Iterable[Node] = ()) -
     for node in reversed(graph.nodes):
         if node in found and node not in ends:
             found.update(node.operands())
+    return found
+
+
+def memory_of(nodes: Sequence[Node]) -> set[Node]:
+    """The nodes that made the memory which these show."""
+    found = set()
+    for node in nodes:
+        while node.view_of is not None or node.kind == "item":
+            node = node.args[0] if node.view_of is None else node.view_of
+        found.add(node)
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.aot.joint.expand import fresh
-from jitmagic.aot.joint.joint_graph import JointGraph
+from jitmagic.aot.joint.joint_graph import JointGraph, memory_of
 from jitmagic.aot.joint.partitioners import min_cut_rematerialization_partition
 from jitmagic.aot.joint.reverse import is_differentiable, pull
 from jitmagic.aot.joint.staged import Stage
@@ -51,23 +51,13 @@ def split_pullback(graph: Graph) -> Graph:
     halves = min_cut_rematerialization_partition(JointGraph(whole, primals, len(outputs)))
     forward = halves.forward
     saved = forward.outputs[len(outputs) :]
-    shared = _memory_of([*forward.inputs, *forward.outputs[: len(outputs)]])
-    copied = frozenset(i for i, n in enumerate(saved) if not _memory_of([n]).isdisjoint(shared) and _is_array(n))
+    shared = memory_of([*forward.inputs, *forward.outputs[: len(outputs)]])
+    copied = frozenset(i for i, n in enumerate(saved) if not memory_of([n]).isdisjoint(shared) and _is_array(n))
     backward = Backward(halves.backward, copied)
     made = forward.call(backward.row, tuple(saved), {}, None, span=node.span, stack=node.stack)
     forward.outputs = forward.outputs[: len(outputs)]
     forward.outputs.insert(place, made)
     return forward
-
-
-def _memory_of(nodes: Sequence[Node]) -> set[Node]:
-    """The nodes that made the memory which these show."""
-    found = set()
-    for node in nodes:
-        while node.view_of is not None or node.kind == "item":
-            node = node.args[0] if node.view_of is None else node.view_of
-        found.add(node)
-    return found
 
 
 def _is_array(node: Node) -> bool:

@@ -1,0 +1,212 @@
+"""``aot_function`` and its kin: takes a function and compilers of graphs, gives the function run by what they make."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jitmagic.aot.boxed import as_boxed
+from jitmagic.aot.inference import compile_inference
+from jitmagic.aot.joint.decompose import Table
+from jitmagic.aot.joint.joint_graph import PartitionFn
+from jitmagic.aot.naming import Build, new_build
+from jitmagic.aot.phases import Phases
+from jitmagic.aot.tensors import TensorRun, on_tensors
+from jitmagic.aot.tracing import Traced, trace
+from jitmagic.aot.training import Compilers, Training, compile_training, named
+from jitmagic.autograd.modes import is_grad_enabled
+from jitmagic.autograd.recorded import Recorded, raw
+from jitmagic.autograd.trees import children_of
+from jitmagic.errors import UserError
+from jitmagic.graph import Graph
+from jitmagic.tracer import marks
+
+__all__ = ["AotEntry", "aot_function", "build_entry", "compiled_function"]
+
+Compiler = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class AotOptions:
+    """What the caller of ``aot_function`` asked for."""
+
+    compilers: Compilers
+    dynamic: bool = False
+    keep_inference_input_mutations: bool = False
+    num_params_buffers: int = 0
+    enable_log: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class AotEntry:
+    """One compiled form. ``call(args, kwargs)`` is the function; the rest is for whoever wants to know.
+
+    ``kind`` is ``training`` or ``inference``; ``plan`` prints what is written and what is an alias (row A30).
+    """
+
+    kind: str
+    build: Build
+    plan: Any
+    phases: Phases
+    call: Callable[[tuple[Any, ...], dict[str, Any]], Any]
+    training: Training | None = None
+    graph: Graph | None = None
+
+
+def build_entry(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: AotOptions
+) -> AotEntry:
+    """Trace and compile one call: a training pair where an argument requires a gradient, else an inference graph."""
+    phases = Phases()
+    with phases.phase("analysis"):
+        for leaf in list(_leaves((args, kwargs)))[: options.num_params_buffers]:
+            if isinstance(raw(leaf), np.ndarray) and not marks.dynamic_axes(raw(leaf)):
+                for axis in range(raw(leaf).ndim):
+                    marks.mark(raw(leaf), "static", axis)
+        traced = trace(function, args, kwargs, dynamic=options.dynamic)
+    build = new_build()
+    if is_grad_enabled() and any(traced.needs):
+        compilers = options.compilers
+        pair = compile_training(
+            traced.captured, traced.examples, traced.needs, compilers, build=build, phases=phases
+        )
+        if pair is not None:
+            call = traced.program(TensorRun(pair))
+            return AotEntry("training", build, pair.made.plan, phases, call, pair)
+    return _inference_entry(traced, options, build, phases)
+
+
+def _inference_entry(traced: Traced, options: AotOptions, build: Build, phases: Phases) -> AotEntry:
+    compile = options.compilers.inference
+
+    def compiler(graph: Graph, examples: Any) -> Any:
+        with phases.phase("inference compile"), build.working_on("inference"):
+            program = as_boxed(compile(named(graph, build, "inference"), examples))
+        return _noted(program, graph.name, [p.source for p in graph.placeholders])
+
+    with phases.phase("analysis"):
+        made = compile_inference(
+            traced.captured,
+            traced.examples,
+            compiler,
+            keep_input_mutations=options.keep_inference_input_mutations,
+            decompositions=options.compilers.decompositions,
+        )
+    call = traced.program(functools.partial(on_tensors, made.run))
+    return AotEntry("inference", build, made.plan, phases, call, graph=made.pure_graph)
+
+
+def _noted(program: Any, name: str, sources: list[str]) -> Any:
+    """``program`` whose errors say in which graph they happened."""
+
+    def run(arguments: list[Any]) -> Any:
+        try:
+            return program(arguments)
+        except Exception as error:
+            error.add_note(f"in graph {name}, which takes {', '.join(sources) or 'nothing'}")
+            raise
+
+    run.boxed = True  # type: ignore[attr-defined]  # how it is known that it empties the list
+    return run
+
+
+def aot_function(
+    fn: Callable[..., Any],
+    fw_compiler: Compiler,
+    bw_compiler: Compiler | None = None,
+    partition_fn: PartitionFn | None = None,
+    decompositions: Table | None = None,
+    num_params_buffers: int = 0,
+    keep_inference_input_mutations: bool = False,
+    inference_compiler: Compiler | None = None,
+    *,
+    dynamic: bool = False,
+    enable_log: bool = True,
+) -> Callable[..., Any]:
+    """``fn``, captured whole at its first call, split into forward and backward and run by what the compilers make.
+
+    A compiler is called with a pure graph and example arguments and gives ``run(list of arguments) -> list of
+    results``; ``jm.aot.aot_eager`` is one. With Tensors that require a gradient the forward and the backward graph are
+    compiled, otherwise one inference graph. The form of a call is compiled once: containers and their keys, dtypes,
+    ranks, which Tensors require a gradient, and sizes unless ``dynamic``.
+
+    Raises UserError for a function that cannot be captured as one graph.
+    """
+    if fw_compiler is None or not callable(fw_compiler):
+        raise UserError("aot_function needs fw_compiler, a function of a graph and example arguments")
+    options = AotOptions(
+        Compilers.of(fw_compiler, bw_compiler, inference_compiler, partition_fn, decompositions),
+        dynamic,
+        keep_inference_input_mutations,
+        num_params_buffers,
+        enable_log,
+    )
+    entries: dict[Any, AotEntry] = {}
+
+    @functools.wraps(fn)
+    def compiled(*args: Any, **kwargs: Any) -> Any:
+        key = (is_grad_enabled(), form_of(args, dynamic), form_of(kwargs, dynamic), sharing((args, kwargs)))
+        entry = entries.get(key)
+        if entry is None:
+            entry = entries[key] = build_entry(fn, args, kwargs, options)
+        return entry.call(args, kwargs)
+
+    compiled.entries = entries  # type: ignore[attr-defined]  # for whoever wants to look
+    return compiled
+
+
+compiled_function = aot_function
+
+
+def form_of(tree: Any, dynamic: bool) -> Any:
+    """A key that is equal for calls that one compiled form serves (row A43)."""
+    parts = children_of(tree)
+    if parts is None or tree is None:
+        return _leaf_form(tree, dynamic)
+    return (type(tree), *((key, form_of(part, dynamic)) for key, part in parts.items()))
+
+
+def _leaf_form(leaf: Any, dynamic: bool) -> Any:
+    data = raw(leaf)
+    if isinstance(data, np.ndarray):
+        needs = isinstance(leaf, Recorded) and leaf._history() is not None
+        sizes = tuple(n if n in (0, 1) else -1 for n in data.shape) if dynamic else data.shape
+        order = data.flags.c_contiguous, data.flags.f_contiguous, data.flags.writeable, data.flags.aligned
+        steps = () if any(order[:2]) else tuple(np.sign(data.strides))
+        return type(leaf), data.dtype, sizes, order, steps, needs
+    if isinstance(data, np.generic):
+        return type(leaf), data.dtype
+    if dynamic and type(leaf) in (int, float) and leaf not in (0, 1):
+        return type(leaf)
+    try:
+        hash(leaf)
+    except TypeError:
+        return type(leaf), id(leaf)
+    return type(leaf), leaf
+
+
+def sharing(tree: Any) -> tuple[Any, ...]:
+    """Which arrays are one, and which may share memory: the graph was made for that (row A23)."""
+    arrays = [raw(leaf) for leaf in _leaves(tree) if isinstance(raw(leaf), np.ndarray)]
+    found = []
+    for i, a in enumerate(arrays):
+        for j in range(i):
+            if a is arrays[j]:
+                found.append((j, i, "same"))
+            elif np.may_share_memory(a, arrays[j]):
+                at = [x.__array_interface__["data"][0] for x in (a, arrays[j])]
+                found.append((j, i, at[0] - at[1], a.strides, arrays[j].strides))
+    return tuple(found)
+
+
+def _leaves(tree: Any) -> Any:
+    parts = children_of(tree)
+    if parts is None or tree is None:
+        return [tree]
+    return [leaf for part in parts.values() for leaf in _leaves(part)]
+
+

@@ -1,0 +1,84 @@
+"""Takes a function and the arguments of one call, gives its captured graph and what makes calls of it again."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from jitmagic.autograd.recorded import Recorded
+from jitmagic.errors import UserError
+from jitmagic.graph import Graph
+from jitmagic.tracer.capture import Capture, FrameState, Options
+from jitmagic.tracer.guards.kinds import NAMES
+from jitmagic.tracer.program import make_program
+from jitmagic.tracer.trace import capture
+
+__all__ = ["Traced", "trace"]
+
+Run = Callable[[list[Any]], list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """``captured`` with the examples of its inputs; ``values`` are these before Tensors were looked into."""
+
+    name: str
+    caller: FunctionType
+    record: Capture
+    examples: list[Any]
+    values: list[Any]
+
+    @property
+    def captured(self) -> Graph:
+        return self.record.graph
+
+    @property
+    def needs(self) -> list[bool]:
+        """Which inputs are Tensors that require a gradient."""
+        return [isinstance(v, Recorded) and v._history() is not None for v in self.values]
+
+    def program(self, run: Run) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
+        """``program(args, kwargs)`` loads the inputs, calls ``run(inputs)``, builds the result."""
+        own = vars(builtins)
+        names = {**NAMES, "G": self.caller.__globals__, "B": own, "C": self.caller.__closure__ or ()}
+        return make_program(
+            self.record, ("args", "kwargs"), names, run, title=self.name, takes_cells=False, block=lambda body: body
+        )
+
+
+def trace(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, dynamic: bool) -> Traced:
+    """Capture ``function(*args, **kwargs)`` whole; Tensors count as arrays.
+
+    Raises UserError if there is a graph break: it names what is in the way.
+    """
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    options = Options(dynamic=True if dynamic else False, fullgraph=True, tensors=True)
+    found = capture(call, {"args": args, "kwargs": kwargs}, options, FrameState())
+    if found.plain_reason:
+        hint = f"; {found.plain_hint}" if found.plain_hint else ""
+        raise UserError(f"{name} cannot be captured as one graph: {found.plain_reason}{hint}")
+    examples = list(found.examples)
+    made = Traced(name, call, found, examples, examples)
+    values: list[Any] = []
+
+    def note(inputs: list[Any]) -> list[Any]:
+        values.extend(inputs)
+        raise _Stop
+
+    if found.graph.placeholders:
+        try:
+            made.program(note)(args, kwargs)
+        except _Stop:
+            pass
+    return Traced(name, call, found, examples, values or examples)
+
+
+class _Stop(Exception):
+    """The inputs are known: the rest of the program is not to run."""
