@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from jitmagic import nn
+from jitmagic import aot, nn
 from jitmagic.api import (
     allow_in_graph,
     clear_cache,
@@ -38,6 +38,7 @@ __all__ = [
     "Unsupported",
     "UserError",
     "allow_in_graph",
+    "aot",
     "clear_cache",
     "compile",
     "config",

@@ -71,9 +71,7 @@ def build_entry(
     build = new_build()
     if is_grad_enabled() and any(traced.needs):
         compilers = options.compilers
-        pair = compile_training(
-            traced.captured, traced.examples, traced.needs, compilers, build=build, phases=phases
-        )
+        pair = compile_training(traced.captured, traced.examples, traced.needs, compilers, build=build, phases=phases)
         if pair is not None:
             call = traced.program(TensorRun(pair))
             return AotEntry("training", build, pair.made.plan, phases, call, pair)
@@ -192,7 +190,7 @@ def _leaf_form(leaf: Any, dynamic: bool) -> Any:
 def sharing(tree: Any) -> tuple[Any, ...]:
     """Which arrays are one, and which may share memory: the graph was made for that (row A23)."""
     arrays = [raw(leaf) for leaf in _leaves(tree) if isinstance(raw(leaf), np.ndarray)]
-    found = []
+    found: list[tuple[Any, ...]] = []
     for i, a in enumerate(arrays):
         for j in range(i):
             if a is arrays[j]:
@@ -208,5 +206,3 @@ def _leaves(tree: Any) -> Any:
     if parts is None or tree is None:
         return [tree]
     return [leaf for part in parts.values() for leaf in _leaves(part)]
-
-

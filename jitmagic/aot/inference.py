@@ -93,8 +93,12 @@ def purify(
     *,
     keep_input_mutations: bool = False,
     decompositions: Table | None = None,
+    flat: bool = False,
 ) -> Purified:
-    """The pure graph, as it comes from the captured one."""
+    """The pure graph, as it comes from the captured one.
+
+    With ``flat`` its outputs are the new values of written inputs and then the captured outputs, aliases or not.
+    """
     verify(graph)
     aliases = find_aliases(graph)
     guard = _alias_guard(graph, aliases, example_inputs)
@@ -102,8 +106,15 @@ def purify(
     inputs = _start(builder, graph, guard.groups)
     builder.build(graph, write_rule)
     plan = Planner(graph, aliases, builder, inputs).plan(guard, keep_input_mutations)
+    if flat:
+        builder.pure.outputs = _flat_outputs(builder, graph, aliases)
     pure = Decompose(merged(BUILT_IN, decompositions or {}), builder.env).run(builder.pure)
     return Purified(pure, plan, builder.env)
+
+
+def _flat_outputs(builder: PureBuilder, graph: Graph, aliases: Aliases) -> list[Node]:
+    written = [s for s in aliases.written_storages(graph) if s.kind == "input"]
+    return [builder.read(node) for node in (*written, *graph.outputs)]
 
 
 def make_pure(

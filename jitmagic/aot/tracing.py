@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FunctionType
@@ -58,8 +59,9 @@ def trace(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     def call(*args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
 
+    assert isinstance(call, FunctionType)
     name = getattr(function, "__qualname__", type(function).__qualname__)
-    options = Options(dynamic=True if dynamic else False, fullgraph=True, tensors=True)
+    options = Options(dynamic=bool(dynamic), fullgraph=True, tensors=True)
     found = capture(call, {"args": args, "kwargs": kwargs}, options, FrameState())
     if found.plain_reason:
         hint = f"; {found.plain_hint}" if found.plain_hint else ""
@@ -73,10 +75,8 @@ def trace(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
         raise _Stop
 
     if found.graph.placeholders:
-        try:
+        with contextlib.suppress(_Stop):
             made.program(note)(args, kwargs)
-        except _Stop:
-            pass
     return Traced(name, call, found, examples, values or examples)
 
 

@@ -66,6 +66,7 @@ class Joint:
     plan: InferencePlan
     tangents: tuple[int, ...]
     gradients: tuple[tuple[str, int], ...]
+    differentiable: tuple[int, ...] = ()  # the results that depend on an argument which needs a gradient
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,7 @@ def make_joint(purified: Purified, needs: Sequence[bool], loss: int | None = Non
     wanted = [i for i, node in enumerate(results) if node in reached and is_differentiable(node)]
     if not wanted:
         return None
+    differentiable = tuple(wanted)
     seeds: dict[Node, Any] = {}
     if loss is not None:
         seeds[results[loss]] = stage.one_like(results[loss])
@@ -121,7 +123,7 @@ def make_joint(purified: Purified, needs: Sequence[bool], loss: int | None = Non
     pure.outputs = [*results, *gradients]
     primals = len(plan.guard.groups) + len(plan.direct)
     whole = JointGraph(simplify_pure(pure), primals, len(results))
-    return Joint(whole, plan, tuple(wanted), owners)
+    return Joint(whole, plan, tuple(wanted), owners, differentiable)
 
 
 def _targets(pure: Graph, plan: InferencePlan, needs: Sequence[bool]) -> list[tuple[Node, tuple[str, int]]]:

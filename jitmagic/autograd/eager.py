@@ -125,9 +125,8 @@ def _check_value(value: Any, name: str) -> None:
     advice = "reduce it to one (np.sum, np.mean), or use jm.vjp or jm.jacobian"
     if dtype is None:
         raise GradientError(f"the gradient of {name} needs one real number, but it gave {_kind(data)}; {advice}")
-    raise GradientError(
-        f"the gradient of {name} needs one real number, but it gave an array of shape {shape} and dtype {dtype}; {advice}"
-    )
+    found = f"an array of shape {shape} and dtype {dtype}"
+    raise GradientError(f"the gradient of {name} needs one real number, but it gave {found}; {advice}")
 
 
 def _kind(value: Any) -> str:

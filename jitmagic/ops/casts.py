@@ -114,6 +114,7 @@ op(
     meta=_converted,
     forms=(Form("copy"),),
     lower=Cast(),
+    vjp=(of_cast,),
     samples=(called(), called(order="K"), Sample(lambda rng: (np.float64(rng.random()),))),
     note="the copy of a NumPy scalar is a scalar, where np.copy gives an array",
 )

@@ -1,5 +1,6 @@
 """The nodes that ask for derivatives in a captured graph, and what their expansion is made of.
 
+* ``detach(x)``: ``x`` as a constant;
 * ``watch(x)``: ``x`` itself, as the value with respect to which a derivative is taken;
 * ``gradient(y, cotangent, (x1, x2, ...))``: one entry per watched value; ``jitmagic.aot`` puts the backward
   computation in its place, so nothing ever runs it;
@@ -20,7 +21,7 @@ from jitmagic.ops.lowering import View
 from jitmagic.ops.record import Arguments, Inferred, Op
 from jitmagic.ops.registry import parse_signature
 
-__all__ = ["GRADIENT", "SCATTER_ADD", "WATCH", "gradient_meta"]
+__all__ = ["DETACH", "GRADIENT", "SCATTER_ADD", "WATCH", "gradient_meta"]
 
 
 def _watch(value: Any) -> Any:
@@ -38,6 +39,9 @@ def _pass_on(g: Any, ans: Any, x: Any) -> Any:
 
 
 WATCH = Op("watch", _watch, _watch_meta, signature=parse_signature("x, /"), lower=View(), vjp=(_pass_on,))
+
+
+DETACH = replace(WATCH, name="detach", vjp=())
 
 
 def gradient_meta(meta: Meta | None) -> ArrayMeta:

@@ -11,7 +11,13 @@ import numpy as np
 
 from jitmagic.ops.record import Op
 
-__all__ = ["silenced", "unheard"]
+__all__ = ["constant", "silenced", "unheard"]
+
+
+@functools.cache
+def constant(row: Op) -> Op:
+    """The same operation, whose result counts as a constant: no derivative goes through it."""
+    return replace(row, vjp=(), forms=())
 
 
 @functools.cache

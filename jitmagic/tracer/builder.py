@@ -224,7 +224,7 @@ class Builder(Inputs):
         """A Tensor: an array, if whoever runs the graph looks after its history."""
         if not self.output.options.tensors or not isinstance(value._data, np.ndarray):
             return self._opaque(value, source, "attribute", f"{source.text} (a Tensor, which keeps a tape)")
-        return self.array(value._data, source)
+        return self.output.known(value._data, source) or self.free_array(value._data, source)
 
     # -- families
     def sequence(self, value: list[Any] | tuple[Any, ...], source: Source) -> VariableTracker:

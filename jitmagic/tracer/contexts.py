@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.autograd.modes import enable_grad, no_grad
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.generators import GeneratorTracker
@@ -96,6 +97,26 @@ class Quiet(Manager):
         return False
 
 
+class GradMode(Manager):
+    """``jm.no_grad()`` and ``jm.enable_grad()``: what is computed inside counts as constant, or not any more."""
+
+    def __init__(self, off: int) -> None:
+        self.off = off
+        self.before: list[int] = []
+
+    def python_type(self) -> type:
+        return no_grad if self.off else enable_grad
+
+    def enter(self, tx: Evaluator) -> VariableTracker:
+        self.before.append(tx.output.grad_off)
+        tx.output.grad_off = self.off
+        return Constant(None)
+
+    def leave(self, tx: Evaluator, raised: Raised | None) -> bool:
+        tx.output.grad_off = self.before.pop()
+        return False
+
+
 CONDITIONS = ("divide", "over", "under", "invalid")
 
 
@@ -124,6 +145,8 @@ def _generator_context(
 CALLS: dict[Any, Callable[..., VariableTracker]] = {
     contextlib._GeneratorContextManager: _generator_context,
     np.errstate: _errstate,
+    no_grad: lambda tx: GradMode(1),
+    enable_grad: lambda tx: GradMode(0),
 }
 
 

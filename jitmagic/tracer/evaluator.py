@@ -19,7 +19,7 @@ from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.ops import Form, Op, lookup_method
 from jitmagic.ops.extern import opaque
 from jitmagic.ops.refusals import worded_as_method
-from jitmagic.ops.silenced import silenced
+from jitmagic.ops.silenced import constant, silenced
 from jitmagic.tracer.directives import graph_break, is_disabled, is_opaque
 from jitmagic.tracer.frame import Frame, frame_of
 from jitmagic.tracer.identity import same_or_equal
@@ -223,8 +223,13 @@ class Evaluator:
         return operand(self, value)
 
     def add_node(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], meta: Meta | None) -> Node:
-        op = silenced(op, self.output.ignored)
+        op = self._under_the_circumstances(op)
         return self.output.graph.call(op, args, kwargs, meta, span=self.span, stack=self.stack)
+
+    def _under_the_circumstances(self, op: Op) -> Op:
+        """The row as it is inside the blocks around: under ``np.errstate``, under ``jm.no_grad``."""
+        op = silenced(op, self.output.ignored)
+        return constant(op) if self.output.grad_off else op
 
     @property
     def stack(self) -> tuple[tuple[str, str], ...]:
@@ -288,7 +293,7 @@ class Evaluator:
             raise Unsupported("extern-unknown", f"{op.name} with these operands") from error
         except Exception as error:
             raise Raised(error) from None
-        op = silenced(op, self.output.ignored)
+        op = self._under_the_circumstances(op)
         node = self.output.graph.call(op, args, kwargs, None, span=self.span, stack=self.stack)
         for written in node.written():
             self.output.note_write(written)

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.autograd.pullbacks import Pullback, PullbackForm
+from jitmagic.autograd.tensor import detach
 from jitmagic.autograd.transforms import differentiate, linearise
 from jitmagic.errors import Unsupported
 from jitmagic.graph.meta import ArrayMeta, PyMeta
-from jitmagic.ops.derivatives import GRADIENT, WATCH, gradient_meta
+from jitmagic.ops.derivatives import DETACH, GRADIENT, WATCH, gradient_meta
 from jitmagic.ops.pullback import PULLBACK
 from jitmagic.tracer.call_rows import Handler
 from jitmagic.tracer.evaluator import Evaluator
@@ -264,4 +265,11 @@ _CONTAINERS: dict[type, Callable[[Evaluator, Any, Change], VariableTracker]] = {
     ObjectTracker: _dataclass,
 }
 
-ROWS: dict[Any, Handler] = {differentiate: _differentiate, linearise: _linearise}
+
+def _detach(tx: Evaluator, value: VariableTracker) -> VariableTracker:
+    """``jm.detach(x)``: the same memory, as a constant."""
+    value = tx.realize(value)
+    return tx.call_op(DETACH, [value], {}) if isinstance(value, ArrayTracker) else value
+
+
+ROWS: dict[Any, Handler] = {detach: _detach, differentiate: _differentiate, linearise: _linearise}

@@ -122,9 +122,10 @@ class Inputs:
             self.output.guards.add(guard.type_guard(source, np.ndarray))
             self.output.guards.add(guard.dtype_guard(source, value.dtype))
             return OpaqueTracker(value, source, "dtype", str(value.dtype))
-        return self._array_input(value, source)
+        return self.free_array(value, source)
 
-    def _array_input(self, value: np.ndarray[Any, Any], source: Source) -> ArrayTracker:
+    def free_array(self, value: np.ndarray[Any, Any], source: Source) -> ArrayTracker:
+        """An input that each call reads where it stands."""
         free = self._free_axes(value, source)
         meta = ArrayMeta.of(value)
         node = self.output.add_input(source, meta, value)

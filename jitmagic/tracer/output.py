@@ -103,6 +103,7 @@ class OutputGraph:
     ignored: frozenset[str] = frozenset()
     symbols_by_size: dict[int, SymInt] = field(default_factory=dict)
     is_finished: bool = False
+    grad_off: int = 0  # blocks in evaluation whose results count as constants (``no_grad``)
     differentiating: int = 0  # calls in evaluation whose derivative is asked for
     evaluating: list[Any] = field(default_factory=list)  # Evaluators: the frame, and what is inlined in it
     language: Language = field(init=False)

@@ -21,11 +21,6 @@ def program(*argnums: int, args: Callable[[Any], tuple[Any, ...]]) -> Callable[[
     return keep
 
 
-def waiting(*argnums: int, args: Any) -> Callable[[Any], Any]:
-    """A program whose operations have no rules yet."""
-    return lambda function: function
-
-
 def vector(rng: Any) -> tuple[Any, ...]:
     return (rng.random(6) + 0.5,)
 
@@ -152,17 +147,17 @@ def products(a, b):
     return np.sum(np.tanh(a @ b) ** 2)
 
 
-@waiting(0, 1, args=square)
+@program(0, 1, args=square)
 def solve(a, b):
     return np.sum(np.linalg.solve(a, b) ** 2)
 
 
-@waiting(args=square)
+@program(args=square)
 def determinant(a, b):
     return np.linalg.slogdet(a)[1] + np.trace(np.linalg.inv(a))
 
 
-@waiting(args=square)
+@program(args=square)
 def cholesky(a, b):
     s = a @ a.T + np.eye(3)
     return np.sum(np.linalg.cholesky(s) * np.arange(9.0).reshape(3, 3))
@@ -180,12 +175,12 @@ def standardised(x):
     return np.sum((((x - np.mean(x, axis=0)) / np.std(x, axis=0)) ** 3) * np.arange(3.0))
 
 
-@waiting(args=vector)
+@program(args=vector)
 def scanned(x):
     return np.sum(np.cumsum(x) ** 2)
 
 
-@waiting(args=vector)
+@program(args=vector)
 def joined(x):
     return np.sum(np.concatenate([x, x[:2] * 2.0, x[::-1]]) ** 2) + np.sum(np.stack([x, x]))
 
@@ -211,7 +206,7 @@ def nested(p, x):
     return np.sum(np.tanh(x @ p["w"] + p["b"][0]) * p["scale"])
 
 
-@waiting(0, args=lambda rng: (0.7, rng.random(3)))
+@program(0, args=lambda rng: (0.7, rng.random(3)))
 def python_float(t, x):
     return np.sum(np.sin(t * x)) + t**2
 
@@ -227,12 +222,12 @@ def rearranged(x):
     return np.sum(np.flip(y, axis=0) * np.squeeze(np.expand_dims(y, 0)) * np.arange(12.0).reshape(y.shape))
 
 
-@waiting(args=vector)
+@program(args=vector)
 def sorted_values(x):
     return np.sum(np.sort(x) * np.arange(6.0))
 
 
-@waiting(args=vector)
+@program(args=vector)
 def repeated(x):
     return np.sum(np.repeat(x, 2) * np.arange(12.0)) + np.sum(np.tile(x, 2) * np.arange(12.0))
 

@@ -81,7 +81,8 @@ def undamped(row: Op) -> Op:
 
 def _carries(node: Node) -> bool:
     """Whether a derivative may flow through: not through what only takes the shape of its operand."""
-    return is_differentiable(node) and not (isinstance(node.op, Op) and isinstance(node.op.lower, Fill))
+    is_constant = isinstance(node.op, Op) and (isinstance(node.op.lower, Fill) or node.op.vjp == ())
+    return is_differentiable(node) and not is_constant
 
 
 @dataclass(slots=True)

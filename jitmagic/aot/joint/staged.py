@@ -19,7 +19,7 @@ from jitmagic.graph import ArrayMeta, Graph, Node, PyMeta, ShapeEnv, SymInt, map
 from jitmagic.graph.graph import Binding
 from jitmagic.graph.node import nodes_in
 from jitmagic.ops import Form, Op, lookup, lookup_method
-from jitmagic.ops.extern import extern
+from jitmagic.ops.extern import differentiable_row, extern
 from jitmagic.ops.registry import lookup_attribute
 from jitmagic.ops.silenced import unheard
 
@@ -124,12 +124,14 @@ class Stage:
         return self.call(op, args, kwargs)
 
     def function(self, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """A function of NumPy: its row, its Python body, or an extern node."""
+        """A function of NumPy: its row, an extern node that has rules, its Python body, or any extern node."""
         found = lookup(function)
         if found is not None:
             return self.form(*found, args, kwargs)
+        if differentiable_row(function) is not None:
+            return self.call(extern(function), args, kwargs)
         body = getattr(function, "__wrapped__", None)
-        if body is not None:
+        if body is not None and not getattr(function, "__module__", "").startswith("numpy.linalg"):
             return body(*args, **kwargs)
         return self.call(extern(function), args, kwargs)
 

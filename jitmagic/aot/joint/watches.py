@@ -10,9 +10,11 @@ from dataclasses import dataclass
 
 from jitmagic.graph import Graph
 from jitmagic.graph.passes.rewrite import Copier
-from jitmagic.ops.derivatives import WATCH
+from jitmagic.ops.derivatives import DETACH, WATCH
 
 __all__ = ["DropWatches"]
+
+MARKS = (WATCH, DETACH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +22,11 @@ class DropWatches:
     """A graph without watches stays as it is. An output that is watched shows the array behind the watch."""
 
     def run(self, graph: Graph) -> Graph:
-        if not any(node.op is WATCH and node not in graph.outputs for node in graph.nodes):
+        if not any(node.op in MARKS and node not in graph.outputs for node in graph.nodes):
             return graph
         copier = Copier(graph)
         for node in graph.nodes:
-            if node.op is WATCH and node not in graph.outputs:
+            if node.op in MARKS and node not in graph.outputs:
                 copier.copies[node] = copier.operands(node.args[0])
             else:
                 copier.copy(node)

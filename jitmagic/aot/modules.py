@@ -1,0 +1,195 @@
+"""``aot_module`` and ``aot_module_simplified``: takes a module, gives it run by compiled graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from jitmagic.aot.functions import AotOptions, build_entry, form_of, sharing
+from jitmagic.aot.joint.decompose import Table
+from jitmagic.aot.joint.joint_graph import PartitionFn
+from jitmagic.aot.standins import StandIn, mode_of, stand_in_argument, stand_in_array
+from jitmagic.aot.training import Compilers
+from jitmagic.autograd.modes import is_grad_enabled
+from jitmagic.autograd.tensor import Tensor
+from jitmagic.errors import InternalError, UserError
+from jitmagic.nn.module import Module
+
+__all__ = ["AotModule", "Lifted", "aot_module", "aot_module_simplified", "members_of", "parameter_tensors"]
+
+Compiler = Callable[..., Any]
+
+
+def members_of(module: Module) -> dict[str, Any]:
+    """Parameters, then buffers, by dotted name; tied ones under each of their names."""
+    found = dict(module.named_parameters(remove_duplicate=False))
+    return found | dict(module.named_buffers(remove_duplicate=False))
+
+
+class Lifted:
+    """A module whose parameters and buffers are arguments: ``lifted(members, args, kwargs)``.
+
+    The arrays of the members stand in the module's tables while it runs.
+    """
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.tables = {name: _table(module, name) for name in members_of(module)}
+
+    def swapped(self, members: dict[str, Any]) -> Callable[[], None]:
+        """Put the members in; what it gives puts the module's own ones back."""
+        before = {name: table[key] for name, (table, key) in self.tables.items()}
+        for name, value in members.items():
+            table, key = self.tables[name]
+            table[key] = value
+
+        def restore() -> None:
+            for name, value in before.items():
+                table, key = self.tables[name]
+                table[key] = value
+
+        return restore
+
+
+def _table(module: Module, name: str) -> tuple[dict[str, Any], str]:
+    *path, key = name.split(".")
+    owner: Any = module
+    for part in path:
+        owner = owner._modules[part]
+    return (owner._parameters if key in owner._parameters else owner._buffers), key
+
+
+class AotModule(Module):
+    """Acts as ``orig_module``: the same parameters and buffers, forward and backward by compiled graphs.
+
+    ``tensors`` are the parameters as Tensors over the same memory: backward adds to their ``grad``.
+    """
+
+    def __init__(self, module: Module, options: AotOptions) -> None:
+        super().__init__()
+        self.orig_module = module
+        object.__setattr__(self, "tensors", parameter_tensors(module))
+        object.__setattr__(self, "_options", options)
+        object.__setattr__(self, "_lifted", Lifted(module))
+        object.__setattr__(self, "entries", {})
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        module = self.orig_module
+        _refresh(self.tensors, module)
+        restore = self._lifted.swapped(self.tensors)
+        try:
+            dynamic = self._options.dynamic
+            key = (is_grad_enabled(), module.training, form_of(args, dynamic), form_of(kwargs, dynamic), sharing(args))
+            entry = self.entries.get(key)
+            if entry is None:
+                entry = self.entries[key] = build_entry(module, args, kwargs, self._options)
+            return entry.call(args, kwargs)
+        finally:
+            restore()
+
+
+def parameter_tensors(module: Module) -> dict[str, Tensor]:
+    """A Tensor over each parameter; tied ones share it."""
+    made: dict[int, Tensor] = {}
+    found: dict[str, Tensor] = {}
+    for name, array in module.named_parameters(remove_duplicate=False):
+        if array.dtype.kind in "fc":
+            found[name] = made.setdefault(id(array), Tensor(array, requires_grad=True))
+    return found
+
+
+def _refresh(tensors: dict[str, Tensor], module: Module) -> None:
+    """A parameter that was replaced gets another Tensor."""
+    made = {id(t._data): t for t in tensors.values()}
+    for name, array in module.named_parameters(remove_duplicate=False):
+        if name in tensors and tensors[name]._data is not array:
+            tensors[name] = made.setdefault(id(array), Tensor(array, requires_grad=True))
+
+
+def aot_module(
+    mod: Module,
+    fw_compiler: Compiler,
+    bw_compiler: Compiler | None = None,
+    partition_fn: PartitionFn | None = None,
+    decompositions: Table | None = None,
+    keep_inference_input_mutations: bool = False,
+    inference_compiler: Compiler | None = None,
+    *,
+    dynamic: bool = False,
+) -> AotModule:
+    """A module that acts as ``mod``, kept as ``orig_module``, with all parameters and buffers as inputs of its graphs.
+
+    Raises UserError for a module that holds stand-ins: there is nothing to run on.
+    """
+    for name, value in members_of(mod).items():
+        if isinstance(value, StandIn):
+            raise UserError(f"the parameter {name} of the module is a stand-in without data; give it a real array")
+    compilers = Compilers.of(fw_compiler, bw_compiler, inference_compiler, partition_fn, decompositions)
+    return AotModule(mod, AotOptions(compilers, dynamic, keep_inference_input_mutations))
+
+
+def aot_module_simplified(
+    mod: Module,
+    args: tuple[Any, ...] | list[Any],
+    fw_compiler: Compiler,
+    bw_compiler: Compiler | None = None,
+    partition_fn: PartitionFn | None = None,
+    decompositions: Table | None = None,
+    keep_inference_input_mutations: bool = False,
+    inference_compiler: Compiler | None = None,
+    *,
+    sources: list[str] | None = None,
+) -> Callable[..., Any]:
+    """An ordinary function of the module's inputs, compiled now for arguments like ``args``, which are flat.
+
+    Parameters and buffers are read once, now: writes into them are seen later, other arrays in their place are not.
+    ``sources`` names the full argument list, parameters first: they must be as many, and no two the same. Stand-ins
+    among ``args`` decide whether sizes are symbols; no real array is touched then until the first call.
+    """
+    members = members_of(mod)
+    if sources is not None:
+        _check_sources(sources, len(members) + len(args))
+    mode = mode_of([*members.values(), *args])
+    dynamic = mode is not None and mode.env is not None
+    compilers = Compilers.of(fw_compiler, bw_compiler, inference_compiler, partition_fn, decompositions)
+    options = AotOptions(compilers, dynamic, keep_inference_input_mutations)
+    lifted = Lifted(mod)
+    kept: dict[str, Any] = {name: stand_in_array(value) for name, value in members.items()}
+    tensors = parameter_tensors(mod)
+    kept |= tensors
+    entry = _with(lifted, kept, lambda: build_entry(mod, tuple(map(stand_in_argument, args)), {}, options))
+
+    def forward(*runtime_args: Any) -> Any:
+        return _with(lifted, kept, lambda: entry.call(runtime_args, {}))
+
+    def zero_grad() -> None:
+        for tensor in tensors.values():
+            tensor.zero_grad()
+
+    described: Any = forward
+    described.zero_grad = zero_grad
+    described.named_parameters = lambda *a, **k: _named(mod.named_parameters(*a, **k), tensors)
+    described.named_buffers = mod.named_buffers
+    described.entry = entry
+    return forward
+
+
+def _named(pairs: Any, tensors: dict[str, Tensor]) -> Iterator[tuple[str, Any]]:
+    return ((name, tensors.get(name, value)) for name, value in pairs)
+
+
+def _with(lifted: Lifted, members: dict[str, Any], do: Callable[[], Any]) -> Any:
+    restore = lifted.swapped(members)
+    try:
+        return do()
+    finally:
+        restore()
+
+
+def _check_sources(sources: list[str], count: int) -> None:
+    """Row A46."""
+    if len(sources) != count:
+        raise InternalError(f"there are {len(sources)} sources for {count} arguments, parameters included")
+    if len(set(sources)) < len(sources):
+        twice = sorted({s for s in sources if sources.count(s) > 1})
+        raise InternalError(f"two arguments have the same source: {', '.join(twice)}")
