@@ -1,7 +1,4 @@
-"""Takes a captured graph, gives pure graphs and the wrappers that make a call of them mean the same.
-
-The functions for users (``aot_function`` and the like) need the tracer, which is loaded when one of them is asked for.
-"""
+"""Takes a captured graph, gives pure graphs and the wrappers that make a call of them mean the same."""
 
 from __future__ import annotations
 
@@ -13,6 +10,7 @@ from jitmagic.aot.inference import Backend, CompiledGraph, compile_inference, ma
 from jitmagic.aot.overlap import AliasGroup, AliasGuard, Window
 from jitmagic.aot.plan import CopyBack, InferencePlan, Rebuild, Ref
 
+# The functions for users need the tracer, which is loaded when one of them is asked for.
 _LATE = {
     "AotModule": "modules",
     "ExportError": "signature",
