@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from jitmagic.autograd.recorded import Recorded
+import numpy as np
+
+from jitmagic.autograd.recorded import Recorded, raw
+from jitmagic.autograd.trees import leaves_of
 from jitmagic.errors import UserError
 from jitmagic.graph import Graph
 from jitmagic.tracer.capture import Capture, FrameState, Options
@@ -60,6 +63,7 @@ def trace(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
         return function(*args, **kwargs)
 
     assert isinstance(call, FunctionType)
+    _refuse_subclasses((args, kwargs))
     name = getattr(function, "__qualname__", type(function).__qualname__)
     options = Options(dynamic=bool(dynamic), fullgraph=True, tensors=True)
     found = capture(call, {"args": args, "kwargs": kwargs}, options, FrameState())
@@ -78,6 +82,14 @@ def trace(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
         with contextlib.suppress(_Stop):
             made.program(note)(args, kwargs)
     return Traced(name, call, found, examples, values or examples)
+
+
+def _refuse_subclasses(tree: Any) -> None:
+    """Row A37: views of what a subclass computes follow rules of its own."""
+    kinds = [type(raw(leaf)) for leaf in leaves_of(tree)]
+    if any(issubclass(kind, np.ndarray) and kind is not np.ndarray for kind in kinds):
+        found = ", ".join(kind.__name__ for kind in kinds)
+        raise UserError(f"subclasses of ndarray have rules of their own; the arguments are {found}: pass plain arrays")
 
 
 class _Stop(Exception):

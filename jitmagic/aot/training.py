@@ -14,7 +14,7 @@ from jitmagic.aot.boxed import Program, as_boxed
 from jitmagic.aot.inference import Backend, Purified, purify
 from jitmagic.aot.joint.decompose import Table
 from jitmagic.aot.joint.expand import fresh
-from jitmagic.aot.joint.joint_graph import Halves, JointGraph, PartitionFn
+from jitmagic.aot.joint.joint_graph import Halves, JointGraph, PartitionFn, check_halves
 from jitmagic.aot.joint.partitioners import default_partition
 from jitmagic.aot.joint.reverse import is_differentiable, reached_from
 from jitmagic.aot.joint.reverse import pull as pull_back
@@ -165,6 +165,7 @@ def compile_training(
         raise UserError(
             f"the partition function gave a {type(halves).__name__}; it gives Halves(forward, backward, saved)"
         )
+    check_halves(joint.joint, halves)
     examples = purified.examples(example_inputs)
     forward, backward = named(halves.forward, build, "forward"), named(halves.backward, build, "backward")
     with phases.phase("forward compile"), build.working_on("forward"):

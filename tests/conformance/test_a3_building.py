@@ -1,0 +1,248 @@
+"""Rows A28 to A41: which graph is built, and by whom."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import jitmagic as jm
+from jitmagic.graph import ShapeEnv
+from tests.conformance.pipeline import Recorded, tensor
+
+
+def test_a28_training_needs_a_gradient_and_gradient_mode() -> None:
+    f = Recorded(lambda w: (w * 2).sum())
+    w = tensor([1, 2])
+    f(w)
+    assert f.kinds == ["forward", "backward"]
+    with jm.no_grad():
+        assert not f(w).requires_grad
+    assert f.kinds[2:] == ["inference"]
+
+
+def test_a29_no_output_with_a_gradient_means_inference() -> None:
+    for function in (lambda w: np.argmax(w), lambda w: w > 0, lambda w: jm.detach(w) * 2):
+        f = Recorded(function)
+        f(tensor([1, 2]))
+        assert f.kinds == ["inference"]
+
+    def written(x):
+        x *= 2.0
+
+    f = Recorded(written)
+    w = tensor([1, 2])
+    x = w * 1.0
+    f(x)
+    x.sum().backward()
+    assert f.kinds == ["forward", "backward"]
+    assert w.grad.tolist() == [2, 2]
+
+
+def test_a30_what_the_analysis_found_is_printable() -> None:
+    def f(x, y):
+        x += 1
+        return x[1:], y * 2
+
+    recorded = Recorded(f)
+    recorded(np.ones(3), np.ones(3))
+    text = str(recorded.entry.plan)
+    assert "args[0]: written" in text
+    assert "out0: view of args[0]" in text
+    assert "out1: new" in text
+
+
+class Line(jm.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = jm.nn.Parameter(np.ones(3))
+
+    def forward(self, x):
+        return (x * self.w).sum()
+
+
+def test_a31_stand_ins_decide_about_symbols_and_touch_no_array() -> None:
+    for env in (None, ShapeEnv()):
+        mode = jm.aot.StandInMode(env)
+        size = 4 if env is None else env.new_symbol(4)
+        run = jm.aot.aot_module_simplified(Line(), (mode.array((size, 3)),), jm.aot.aot_eager)
+        training = run.entry.training
+        assert bool(training.halves.forward.bindings) == (env is not None)
+        for n in (4,) if env is None else (4, 7):
+            assert run(np.ones((n, 3))).item() == 3 * n
+    other = jm.aot.StandInMode()
+    with pytest.raises(jm.InternalError, match="two modes"):
+        jm.aot.aot_module_simplified(Line(), (mode.array((4, 3)), other.array((4, 3))), jm.aot.aot_eager)
+
+
+def test_a32_ints_are_symbols_with_dynamic_and_constants_in_export() -> None:
+    def f(x, n):
+        return x * n
+
+    recorded = Recorded(f, dynamic=True)
+    x = np.ones(3)
+    assert recorded(x, 3).tolist() == [3, 3, 3]
+    assert recorded(x, 4).tolist() == [4, 4, 4]
+    assert recorded.kinds == ["inference"]
+    graph = jm.aot.aot_export_joint_simple(lambda x, n: (x * n,), (x, 3), trace_joint=False)
+    assert 3 in [a for node in graph.calls() for a in node.args]
+
+
+def test_a33_weights_are_static_while_batches_are_symbols() -> None:
+    f = Recorded(lambda w, x: x @ w, dynamic=True, num_params_buffers=1)
+    w = np.ones((3, 2))
+    for n in (4, 5):
+        assert f(w, np.ones((n, 3))).shape == (n, 2)
+    assert f.kinds == ["inference"]
+    shapes = {p.source: p.node.meta.shape for p in f.graph("inference").placeholders}
+    assert shapes["args[0]"] == (3, 2)
+    assert not isinstance(shapes["args[1]"][0], int)
+
+
+def test_a34_compiling_leaves_the_random_streams_alone() -> None:
+    def dropout(x):
+        return x * (np.random.rand(4) > 0.5)
+
+    x = np.ones(4)
+    np.random.seed(3)
+    expected = dropout(x), np.random.rand()
+    np.random.seed(3)
+    f = jm.compile(dropout)
+    found = f(x), np.random.rand()
+    assert found[0].tolist() == expected[0].tolist()
+    assert found[1] == expected[1]
+
+
+def test_a35_a_mask_is_drawn_once_for_forward_and_backward() -> None:
+    def dropout(x):
+        mask = np.random.rand(6) > 0.5
+        return (x * mask).sum()
+
+    x = np.ones(6)
+    np.random.seed(3)
+    mask = np.random.rand(6) > 0.5
+    after = np.random.rand()
+    np.random.seed(3)
+    assert jm.grad(dropout)(x).tolist() == mask.tolist()
+    assert np.random.rand() == after
+
+
+def test_a36_the_callers_decomposition_is_used() -> None:
+    def simpler(a, b):
+        m = np.maximum(a, b)
+        return m + np.log(np.exp(a - m) + np.exp(b - m))
+
+    f = Recorded(lambda a, b: np.logaddexp(a, b), decompositions={np.logaddexp: simpler})
+    a, b = np.array([1.0, 2.0]), np.array([3.0, 0.5])
+    np.testing.assert_allclose(f(a, b), np.logaddexp(a, b), rtol=1e-15)
+    names = {node.op.name for node in f.graph("inference").calls()}
+    assert "logaddexp" not in names
+    assert "maximum" in names
+    with pytest.raises(jm.UserError, match="no operation"):
+        Recorded(lambda a: a + 1, decompositions={len: simpler})(a)
+
+
+def test_a37_subclasses_of_ndarray_are_refused_by_name() -> None:
+    class Ragged(np.ndarray):
+        pass
+
+    def f(x):
+        y = x * 2
+        return y, y[0]
+
+    with pytest.raises(jm.UserError, match="Ragged"):
+        Recorded(f)(np.ones((2, 2)).view(Ragged))
+
+
+def test_a38_compilers_are_called_for_their_graphs() -> None:
+    with pytest.raises(jm.UserError, match="fw_compiler"):
+        jm.aot.aot_function(lambda x: x, None)
+    names = []
+
+    def compiler(graph, examples):
+        names.append(graph.name.rsplit("_", 1)[1])
+        return jm.aot.aot_eager(graph, examples)
+
+    f = jm.aot.aot_function(lambda w: (w * w).sum(), compiler)
+    f(tensor([1, 2])).backward()
+    f(np.ones(2))
+    assert names == ["forward", "backward", "inference"]
+
+
+def test_a39_any_cut_gives_the_same_gradients() -> None:
+    def f(w, x):
+        h = np.tanh(x @ w)
+        return (np.exp(h) * h).sum()
+
+    def inputs_only(joint):
+        return jm.aot.cut(joint, joint.primal_inputs)
+
+    saved, gradients = [], []
+    for partition in (jm.aot.default_partition, jm.aot.min_cut_rematerialization_partition, inputs_only):
+        w = tensor(np.linspace(-1, 1, 6).reshape(3, 2))
+        recorded = Recorded(f, partition_fn=partition)
+        recorded(w, np.linspace(0, 1, 12).reshape(4, 3)).backward()
+        saved.append(recorded.entry.training.halves.saved)
+        gradients.append(w.grad.numpy())
+    for each in gradients[1:]:
+        np.testing.assert_allclose(each, gradients[0], rtol=1e-14)
+    assert saved[2] <= 2
+    assert saved[0] > saved[2]
+
+
+def test_a40_programs_are_boxed_and_let_go() -> None:
+    seen = []
+
+    def compiler(graph, examples):
+        def run(arguments):
+            first = weakref.ref(arguments[0])
+            value = arguments[0] * 2.0
+            arguments.clear()
+            gc.collect()
+            seen.append(first() is None)
+            return [value + 1.0]
+
+        run.boxed = True
+        return run
+
+    def plain(graph, examples):
+        inner = jm.aot.aot_eager(graph, examples)
+        return lambda arguments: inner(list(arguments))
+
+    def f(x):
+        y = x + 0.0
+        del x
+        return y * 2.0 + 1.0
+
+    x = np.ones(3)
+    assert jm.aot.aot_function(f, plain)(x).tolist() == [3, 3, 3]
+    assert jm.aot.aot_function(lambda x: x * 2.0 + 1.0, compiler)(x).tolist() == [3, 3, 3]
+    assert seen == [False]  # the caller still holds its array
+    from jitmagic.aot.boxed import as_boxed
+
+    assert as_boxed(jm.aot.aot_eager) is not jm.aot.aot_eager
+    boxed = compiler(None, None)
+    assert as_boxed(boxed) is boxed
+    arguments = [np.ones(3)]
+    boxed(arguments)
+    assert seen[-1]
+
+
+def test_a41_lengths_that_do_not_match_are_errors() -> None:
+    def short(graph, examples):
+        inner = jm.aot.aot_eager(graph, examples)
+        return lambda arguments: inner(list(arguments))[:-1]
+
+    with pytest.raises(jm.InternalError, match="outputs"):
+        jm.aot.aot_function(lambda x: (x + 1, x * 2), short)(np.ones(2))
+    with pytest.raises(jm.InternalError, match="outputs"):
+        jm.aot.aot_function(lambda x: (x + 1, x * 2), short)(tensor([1, 2]))
+
+    def wrong(joint):
+        halves = jm.aot.default_partition(joint)
+        return jm.aot.Halves(halves.forward, halves.backward, halves.saved + 1)
+
+    with pytest.raises(jm.UserError, match="partition function"):
+        Recorded(lambda x: np.exp(x).sum(), partition_fn=wrong)(tensor([1, 2]))
