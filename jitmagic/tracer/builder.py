@@ -35,7 +35,7 @@ from jitmagic.tracer.guards import (
     Source,
 )
 from jitmagic.tracer.guards import kinds as guard
-from jitmagic.tracer.guards.contents import maxlen_guard
+from jitmagic.tracer.guards.contents import bases_guard, maxlen_guard
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.orders import key_order_guard, member_order_guard
 from jitmagic.tracer.inputs import Inputs, is_held
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
 __all__ = ["Builder", "plain_function"]
 
 HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class whose entries can be changed
+_IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: one whose entries cannot, all the same
 
 
 def plain_function(value: Any) -> FunctionType | None:
@@ -142,6 +143,11 @@ class Builder(Inputs):
             held = self.output.constant_source(cls, cls.__name__)
             self.output.guards.add(guard.own_class_attribute_guard(held, cls, name))
 
+    def guard_bases(self, cls: type) -> None:
+        """What the class is a subclass of, where that can be changed."""
+        if id(cls) not in self.stand_ins and cls.__flags__ & HEAP_TYPE and not cls.__flags__ & _IMMUTABLE_TYPE:
+            self.output.guards.add(bases_guard(self.output.constant_source(cls, cls.__name__), cls))
+
     def pending_in_class(self, cls: type, name: str) -> VariableTracker | None:
         """What this trace has set as ``cls.name``, on ``cls`` itself or the base that is asked first."""
         for base in cls.__mro__ if self.class_writes else ():
@@ -179,7 +185,7 @@ class Builder(Inputs):
         self, tx: Evaluator, tracker: FunctionTracker
     ) -> tuple[list[VariableTracker], dict[str, VariableTracker]]:
         """Defaults read through their own sources, so that a new default is noticed (B45)."""
-        function = tracker.function
+        function = tracker.face
         source = tracker.source or self.output.constant_source(function)
         defaults = function.__defaults__ or ()
         kwdefaults = function.__kwdefaults__ or {}
@@ -306,8 +312,8 @@ class Builder(Inputs):
         if plain is not None:
             for each in guard.function_guards(source, value):  # its code is the way to the handle
                 self.output.guards.add(each)
-            handle = DictSource(source, "jit")
-            return self.function(plain, AttributeSource(handle, "plain"))
+            self.function(plain, AttributeSource(DictSource(source, "jit"), "plain"))
+            return FunctionTracker(plain, source, face=value)
         if _is_numpy(value):
             self.output.guards.add(guard.identity_guard(source, value, "FUNCTION_MATCH"))
             return NumpyFunction(value, source)

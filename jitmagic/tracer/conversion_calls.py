@@ -43,8 +43,13 @@ def _issubclass(tx: Evaluator, value: VariableTracker, classes: VariableTracker)
 
 
 def _is_subclass(tx: Evaluator, cls: type, kinds: tuple[type, ...]) -> bool:
-    """``issubclass``; an ABC may answer otherwise at the next call, when a class was registered or got a method."""
+    """``issubclass``; an ABC may answer otherwise at the next call, when a class was registered or got a method.
+
+    So may every class of the user, whose bases can be replaced.
+    """
     answer = issubclass(cls, kinds)
+    if cls not in kinds:
+        tx.output.builder.guard_bases(cls)
     if cls.__module__ != "builtins" and any(type(k).__instancecheck__ is not type.__instancecheck__ for k in kinds):
         held = tx.output.constant_source(cls, cls.__name__)
         about = f"issubclass({cls.__name__}, {', '.join(k.__name__ for k in kinds)})"

@@ -130,6 +130,8 @@ def _class(tx: Evaluator, pattern: ast.MatchClass, subject: VariableTracker, bou
         raise python_error(TypeError, "called match pattern must be a class")
     if find_in_class(type(cls.value), "__instancecheck__") is not type.__dict__["__instancecheck__"]:
         raise Unsupported("statement", f"a pattern of {cls.describe()}")
+    if subject.python_type() is not cls.value:
+        tx.output.builder.guard_bases(subject.python_type())
     if not issubclass(subject.python_type(), cls.value):
         return False
     if len(pattern.patterns) == 1 and cls.value in SELF_MATCHING:

@@ -11,6 +11,7 @@ from jitmagic.errors import Unsupported
 from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.expressions import OPERATORS, make_function
+from jitmagic.tracer.guards import ItemSource
 from jitmagic.tracer.loops import capture_loop, capture_run
 from jitmagic.tracer.loops.runs import RETURNED, runs_from
 from jitmagic.tracer.operators import in_place
@@ -269,10 +270,16 @@ def _import(tx: Evaluator, node: ast.Import) -> Flow:
         module = sys.modules.get(alias.name)
         if module is None:
             raise Unsupported("statement", _title(node))
-        top = sys.modules[alias.name.partition(".")[0]]
-        value = tx.output.builder.constant_object(tx, module if alias.asname else top)
-        tx.store_name(alias.asname or alias.name.partition(".")[0], value)
+        top, _, rest = alias.name.partition(".")
+        value = _loaded(tx, alias.name)
+        tx.store_name(alias.asname or top, _loaded(tx, top) if rest and not alias.asname else value)
     return None
+
+
+def _loaded(tx: Evaluator, name: str) -> VariableTracker:
+    """The module that ``sys.modules`` has under this name; another one may stand there at the next call."""
+    source = ItemSource(tx.output.constant_source(sys.modules, "sys.modules"), name)
+    return tx.output.builder.wrap(tx, sys.modules[name], source)
 
 
 def _import_from(tx: Evaluator, node: ast.ImportFrom) -> Flow:
@@ -280,7 +287,7 @@ def _import_from(tx: Evaluator, node: ast.ImportFrom) -> Flow:
     if module is None or any(a.name == "*" for a in node.names):
         raise Unsupported("statement", _title(node))
     for alias in node.names:
-        owner = tx.output.builder.constant_object(tx, module)
+        owner = _loaded(tx, module.__name__)
         tx.store_name(alias.asname or alias.name, tx.realize(owner.attribute(tx, alias.name)))
     return None
 

@@ -120,7 +120,10 @@ def matches(tx: Evaluator, type_node: ast.expr, raised: Raised) -> bool:
     classes = [k.real_object() for k in (map(tx.realize, kinds.items) if isinstance(kinds, TupleTracker) else [kinds])]
     if not all(is_exception_class(c) for c in classes):
         raise Unsupported("statement", f"except {ast.unparse(type_node)}")
-    return issubclass(raised_value(raised).cls, tuple(classes))
+    cls = raised_value(raised).cls
+    if cls not in classes:
+        tx.output.builder.guard_bases(cls)
+    return issubclass(cls, tuple(classes))
 
 
 def run_handler(tx: Evaluator, handler: ast.ExceptHandler, raised: Raised) -> Flow:

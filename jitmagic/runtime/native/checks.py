@@ -18,6 +18,7 @@ import numpy as np
 
 from jitmagic.runtime.native.entry_text import REGISTERS, Check
 from jitmagic.runtime.native.layout import OFFSETS, dtype_word, errstate_mask, has_dict_tags
+from jitmagic.runtime.native.pairs import mro_offset
 from jitmagic.runtime.native.stamps import DictStamp, can_watch
 from jitmagic.runtime.native.words import NoForm, Words
 from jitmagic.tracer.guards.guard import Guard
@@ -280,6 +281,14 @@ def _function(checks: Checks, guard: Guard) -> None:
     checks.words.add(Check.FUNCTION, checks.load(guard.source), checks.words.keep(code), checks.words.keep(scope))
 
 
+def _bases(checks: Checks, guard: Guard) -> None:
+    offset = mro_offset()
+    if offset is None:
+        raise NoForm(guard.text)
+    found = checks.fill(Check.FIELD, checks.load(guard.source), checks.words.keep(guard.form[1]), offset)
+    checks.words.add(Check.IS, found, *_expected(checks, guard.constant))
+
+
 def _defaults(checks: Checks, guard: Guard) -> None:
     checks.words.add(Check.DEFAULTS, checks.load(guard.source), guard.form[1])
 
@@ -345,6 +354,7 @@ _WRITERS: dict[str, Callable[[Checks, Guard], None]] = {
     "errstate": _errstate,
     "class entry": _class_entry,
     "absent": _absent,
+    "bases": _bases,
     "function": _function,
     "defaults": _defaults,
     "int64": _int64,

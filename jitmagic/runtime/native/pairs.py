@@ -16,7 +16,7 @@ import numpy as np
 from jitmagic.runtime.native.ir import load_ir
 from jitmagic.runtime.native.layout import OFFSETS, is_known, word_at
 
-__all__ = ["Pairs", "array_pairs", "mro_pair"]
+__all__ = ["Pairs", "array_pairs", "mro_offset", "mro_pair"]
 
 Pair = tuple[int, int]
 _WORD = (1 << 64) - 1
@@ -106,7 +106,7 @@ def array_pairs(array: np.ndarray[Any, Any]) -> list[Pair]:
 
 
 @cache
-def _mro_offset() -> int | None:
+def mro_offset() -> int | None:
     """Where a class has the pointer to its ``__mro__``; None if it is not found."""
     if not is_known():
         return None
@@ -119,5 +119,5 @@ def _mro_offset() -> int | None:
 
 def mro_pair(cls: type) -> Pair | None:
     """Changes with the bases of ``cls``; the class and its present ``__mro__`` must outlive the pair."""
-    offset = _mro_offset()
+    offset = mro_offset()
     return None if offset is None else (id(cls) + offset, id(cls.__mro__))

@@ -21,13 +21,14 @@ from jitmagic.ops.extern import extern
 from jitmagic.ops.python_numbers import NUMBER_FUNCTIONS
 from jitmagic.tracer.effects import AttributeEffect
 from jitmagic.tracer.guards import DictSource, Source
+from jitmagic.tracer.guards.contents import described_guard
 from jitmagic.tracer.guards.kinds import missing_key_guard, own_class_attribute_guard
 from jitmagic.tracer.signals import NotConstant
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, run
 from jitmagic.tracer.variables.construction import bare_instance, construct
-from jitmagic.tracer.variables.descriptors import is_data
+from jitmagic.tracer.variables.descriptors import HEAP_TYPE, guard_protocol, is_data
 from jitmagic.tracer.variables.functions import BoundMethod, FunctionTracker
 from jitmagic.tracer.variables.iterators import SequenceIterator
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt, number_call
@@ -166,7 +167,7 @@ class ClassTracker(CallableTracker):
         if issubclass(cls, enum.Enum) and name in cls.__members__:
             return tx.output.builder.constant_object(tx, cls.__members__[name])
         if name in ("__name__", "__qualname__", "__module__", "__doc__"):
-            return Constant(getattr(cls, name))
+            return self._described(tx, name)
         entry = self._entry(tx, name)
         builder = tx.output.builder
         if isinstance(entry, VariableTracker):
@@ -189,6 +190,12 @@ class ClassTracker(CallableTracker):
             return getter.call(tx, [descriptor, Constant(None), self], {})
         raise Unsupported("attribute", f"{self.describe()}.{name}")
 
+    def _described(self, tx: Evaluator, name: str) -> VariableTracker:
+        """What a class tells of itself, which a program may change."""
+        if self.source is not None and self.value.__flags__ & HEAP_TYPE:
+            tx.output.guards.add(described_guard(self.source, self.value, name))
+        return Constant(getattr(self.value, name))
+
     def _entry(self, tx: Evaluator, name: str) -> Any:
         """What the MRO holds under ``name``, guarded; a tracker if this trace has set it."""
         cls: type = self.value
@@ -205,6 +212,7 @@ class ClassTracker(CallableTracker):
             raise Unsupported("attribute", f"{self.describe()}.{name}")
         if self.source is not None:
             tx.output.guards.add(own_class_attribute_guard(self.source, cls, name))
+        guard_protocol(tx, entry)
         return entry
 
     def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
     from jitmagic.tracer.variables.objects import ObjectTracker
 
-__all__ = ["MISSING", "find_in_class", "is_data", "read_entry", "write_entry"]
+__all__ = ["HEAP_TYPE", "MISSING", "find_in_class", "guard_protocol", "is_data", "read_entry", "write_entry"]
 
 MISSING: Any = object()
+HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class whose entries can be changed
 
 
 def find_in_class(cls: type, name: str) -> Any:
@@ -35,6 +36,14 @@ def find_in_class(cls: type, name: str) -> Any:
 def is_data(entry: Any) -> bool:
     """Whether the entry comes before the instance's own attributes."""
     return entry is not MISSING and (hasattr(type(entry), "__set__") or hasattr(type(entry), "__delete__"))
+
+
+def guard_protocol(tx: Evaluator, entry: Any) -> None:
+    """Whether a class's entry is a descriptor is up to its own class, which may be given methods later."""
+    kind = type(entry)
+    if entry is not MISSING and kind not in _READ and kind.__flags__ & HEAP_TYPE:
+        for name in ("__get__", "__set__", "__delete__"):
+            tx.output.builder.guard_held_class(kind, name)
 
 
 def read_entry(tx: Evaluator, owner: ObjectTracker, name: str, entry: Any) -> VariableTracker:

@@ -45,10 +45,21 @@ class Cell:
 
 
 class FunctionTracker(VariableTracker):
-    """A Python function that existed before the call; calling it inlines it."""
+    """A Python function that existed before the call; calling it inlines it.
 
-    def __init__(self, function: FunctionType, source: Source | None, cells: Sequence[Cell] = ()) -> None:
+    ``face`` is what the program has in its hands: of a compiled function the compiled form, whose defaults and
+    attributes count, while ``function`` has the code.
+    """
+
+    def __init__(
+        self,
+        function: FunctionType,
+        source: Source | None,
+        cells: Sequence[Cell] = (),
+        face: FunctionType | None = None,
+    ) -> None:
         self.function = function
+        self.face = function if face is None else face
         self.source = source
         self.cells = tuple(cells)
 
@@ -59,7 +70,7 @@ class FunctionTracker(VariableTracker):
         return f"{self.function.__qualname__}()"
 
     def real_object(self) -> Any:
-        return self.function
+        return self.face
 
     def call(
         self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
@@ -73,13 +84,13 @@ class FunctionTracker(VariableTracker):
         return True
 
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
-        pending = tx.output.builder.function_writes.get((self.function, name))
+        pending = tx.output.builder.function_writes.get((self.face, name))
         if pending is not None:
             return pending
-        source = self.source or tx.output.constant_source(self.function)
+        source = self.source or tx.output.constant_source(self.face)
         if name in ("__name__", "__qualname__", "__module__", "__doc__"):
-            return tx.output.builder.wrap(tx, getattr(self.function, name), AttributeSource(source, name))
-        own = self.function.__dict__
+            return tx.output.builder.wrap(tx, getattr(self.face, name), AttributeSource(source, name))
+        own = self.face.__dict__
         if name in own:
             return tx.output.builder.wrap(tx, own[name], DictSource(source, name))
         if hasattr(FunctionType, name):
@@ -96,22 +107,22 @@ class FunctionTracker(VariableTracker):
 
     def own_attributes(self, tx: Evaluator) -> dict[str, VariableTracker]:
         """What ``__dict__`` holds, for ``functools.wraps``."""
-        if any(function is self.function for function, _ in tx.output.builder.function_writes):
+        if any(function is self.face for function, _ in tx.output.builder.function_writes):
             raise Unsupported("attribute", f"{self.describe()}.__dict__")
-        names = tuple(self.function.__dict__)
-        source = self.source or tx.output.constant_source(self.function)
+        names = tuple(self.face.__dict__)
+        source = self.source or tx.output.constant_source(self.face)
         tx.output.guards.add(attribute_names_guard(source, names))
-        return {name: self.attribute(tx, name) for name in names}
+        return {name: self.attribute(tx, name) for name in names if name != "jit" or self.face is self.function}
 
     def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
         """Counters and caches that a program keeps on its functions."""
         if hasattr(FunctionType, name):
             raise Unsupported("store", f"{self.describe()}.{name} = ...")
-        tx.output.builder.function_writes[self.function, name] = value
+        tx.output.builder.function_writes[self.face, name] = value
         tx.output.add_effect(AttributeEffect(self, name, value, span=tx.span))
 
     def reconstruct(self, emit: Emitter) -> str:
-        return emit.constant(self.function)
+        return emit.constant(self.face)
 
 
 class NestedFunction(VariableTracker):

@@ -14,7 +14,14 @@ from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import NO_OBJECT, VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, register_enum, wrap_constant
 from jitmagic.tracer.variables.dataclass_methods import refuse_frozen
-from jitmagic.tracer.variables.descriptors import MISSING, find_in_class, is_data, read_entry, write_entry
+from jitmagic.tracer.variables.descriptors import (
+    MISSING,
+    find_in_class,
+    guard_protocol,
+    is_data,
+    read_entry,
+    write_entry,
+)
 from jitmagic.tracer.variables.functions import FunctionTracker
 from jitmagic.tracer.variables.iterators import IteratorTracker
 from jitmagic.tracer.variables.mappings import DictTracker
@@ -68,6 +75,7 @@ class ObjectTracker(VariableTracker):
             tx.output.guards.add(class_attribute_guard(self.source, self.cls, name, found))
         else:
             tx.output.builder.guard_held_class(self.cls, name)
+        guard_protocol(tx, found)
         return found
 
     def class_attribute(self, tx: Evaluator, name: str) -> VariableTracker | None:

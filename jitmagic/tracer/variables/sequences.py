@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from jitmagic.tracer.guards import Source
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, register_container
+from jitmagic.tracer.variables.descriptors import find_in_class
 from jitmagic.tracer.variables.functions import BoundMethod
 from jitmagic.tracer.variables.iterators import CountedIterator, SequenceIterator
 from jitmagic.tracer.variables.number import SymbolicInt, wrap_size
@@ -110,6 +112,9 @@ class TupleTracker(SequenceTracker):
     kind = tuple
 
 
+_FIELD: Any = type(namedtuple("_Sample", "field").field)  # type: ignore[attr-defined]  # a field has no other name
+
+
 class NamedTupleTracker(TupleTracker):
     """A named tuple: a tuple with its class and field names."""
 
@@ -125,13 +130,14 @@ class NamedTupleTracker(TupleTracker):
 
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
         fields: tuple[str, ...] = self.cls._fields  # type: ignore[attr-defined]  # a slice gives a list
-        if name in fields:
+        entry = find_in_class(self.cls, name)
+        if name in fields and type(entry) is _FIELD:
+            tx.output.builder.guard_held_class(self.cls, name)
             return tx.realize(self.items[fields.index(name)])
         if name == "_fields":
             return TupleTracker([Constant(f) for f in fields])
         if name in ("_replace", "_asdict"):
             return NamedTupleMethod(self, name)
-        entry = self.cls.__dict__.get(name)
         if isinstance(entry, FunctionType | property) and not name.startswith("__"):
             tx.output.builder.guard_held_class(self.cls, name)
             held = tx.output.builder.constant_object
