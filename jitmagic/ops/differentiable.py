@@ -79,7 +79,9 @@ LOWER = "only the lower triangle (or UPLO) is read, and gets the gradient"
 
 LINEAR_ALGEBRA: dict[str, Differentiable] = {
     "inv": Differentiable((of_inv,), (_matrix(), _matrix(shape=(2, 3, 3)))),
-    "det": Differentiable((of_det,), (_matrix(), _matrix(shape=(2, 3, 3))), "singular matrices raise"),
+    "det": Differentiable(
+        (of_det,), (_matrix(), _matrix(shape=(2, 3, 3))), "the gradient at a singular matrix raises LinAlgError"
+    ),
     "slogdet": Differentiable((of_slogdet,), (_matrix(), _matrix(shape=(2, 3, 3)))),
     "solve": Differentiable(
         solve_rules,

@@ -125,8 +125,6 @@ NOTES = {
     **dict.fromkeys(("max", "min", "ptp", "nanmax", "nanmin"), SHARED),
     **dict.fromkeys(("std", "nanstd"), "the derivative counts as 0 where all elements are equal"),
     **dict.fromkeys(("median", "nanmedian", "quantile", "percentile"), "the gradient goes to the one that sorts first"),
-    "prod": "second derivatives at elements that are 0 count as 0",
-    "nanprod": "second derivatives at elements that are 0 count as 0",
 }
 
 REFUSE_EMPTY = frozenset({"max", "min", "argmax", "argmin", "ptp", "nanmax", "nanmin"})

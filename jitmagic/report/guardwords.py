@@ -22,16 +22,18 @@ GUARD_KINDS = {
     "EQUALS_MATCH": "a set still has these members, or a collection this order",
     "ERRSTATE": "NumPy still treats floating-point errors in the same way (np.errstate)",
     "FUNCTION_MATCH": "a function that was compiled along still has the same code",
+    "GRAD_MODE": "gradients of Tensors are still recorded, or still not (jm.no_grad)",
     "ID_MATCH": "a name still stands for the very same object",
     "LIST_LENGTH": "a list or tuple still has this length",
     "MODULES_UNCHANGED": "nothing was changed in the modules that were read",
     "NOT_PRESENT_IN_GENERIC_DICT": "an object still has no attribute, or a dict no entry, of this name",
     "NO_ALIASING": "arguments that were different arrays are still different arrays",
     "PYMODULE_MATCH": "a name still stands for this imported module",
+    "REQUIRES_GRAD": "a Tensor still requires a gradient, or still requires none",
     "SIZE_RELATION": "sizes are still related like this",
     "TYPE_MATCH": "a value is still of exactly this class",
 }
-SESSION_KINDS = frozenset({"ERRSTATE"})  # no condition on the value they were noted with
+SESSION_KINDS = frozenset({"ERRSTATE", "GRAD_MODE"})  # no condition on the value they were noted with
 
 _WHOLE = frozenset({"ALIAS", "NO_ALIASING"})  # the expected value says it all
 _TRUE = frozenset({"SIZE_RELATION"})  # the expression says it all

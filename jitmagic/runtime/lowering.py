@@ -21,6 +21,8 @@ from jitmagic.graph.graph import Graph
 from jitmagic.graph.interpreter import interpret
 from jitmagic.graph.node import Node
 from jitmagic.graph.region_call import RegionCall
+from jitmagic.ops.derivatives import GRADIENT
+from jitmagic.ops.pullback import PULLBACK
 from jitmagic.ops.quiet import outspoken
 from jitmagic.runtime.undoing import undoing
 from jitmagic.tracer.capture import Options
@@ -69,6 +71,8 @@ def lower(graph: Graph, examples: Sequence[Any], options: Options) -> Lowered:
     Raises UserError for an unknown backend, Unsupported where arguments share memory in a way without a form.
     """
     entry = _backend(options.backend)
+    if not entry.pure and any(n.op in (GRADIENT, PULLBACK) for n in graph.calls()):
+        entry = _OWN["aot_eager"]  # derivatives are taken of pure graphs
     if not entry.pure:
         plain = entry.compile(graph, examples)
         undoable = all(not n.written() for n in graph.nodes)

@@ -98,6 +98,11 @@ CATALOGUE = _rows(
     ("array-subclass", "{detail} is a subclass of ndarray with rules of its own", "pass a plain array: np.asarray(x)"),
     ("dtype", "arrays of dtype {detail} are left to NumPy", "convert to a number dtype where you can"),
     (
+        "tensor",
+        "{detail} is left to the Tensor itself",
+        "nothing, if it is outside of loops; or do it outside of the compiled function",
+    ),
+    (
         "shape-assignment",
         "{detail} changes the description of an array in place",
         "use reshape or view, which make a new array",

@@ -39,6 +39,7 @@ from jitmagic.tracer.guards.contents import bases_guard, maxlen_guard
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.orders import key_order_guard, member_order_guard
 from jitmagic.tracer.inputs import Inputs, is_held
+from jitmagic.tracer.tensors import wrap_tensor
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker, ModuleTracker, NumpyFunction
 from jitmagic.tracer.variables.constant import LITERALS, Constant
@@ -229,7 +230,7 @@ class Builder(Inputs):
     def tensor(self, value: Recorded, source: Source) -> VariableTracker:
         """A Tensor: an array, if whoever runs the graph looks after its history."""
         if not self.output.options.tensors or not isinstance(value._data, np.ndarray):
-            return self._opaque(value, source, "attribute", f"{source.text} (a Tensor, which keeps a tape)")
+            return wrap_tensor(self, value, source)
         return self.output.known(value._data, source) or self.free_array(value._data, source)
 
     # -- families
@@ -471,7 +472,7 @@ _BY_TYPE: Mapping[type, Make] = {
 }
 _BY_TEST: tuple[tuple[Callable[[Any], bool], Make], ...] = (
     (lambda v: issubclass(type(v), Module), wrap_module),  # first: other tests read attributes
-    (lambda v: isinstance(v, Recorded), Builder.tensor),
+    (lambda v: issubclass(type(v), Recorded), Builder.tensor),
     (lambda v: isinstance(v, type), Builder.cls),
     (lambda v: isinstance(v, np.generic), Builder.scalar),
     (lambda v: isinstance(v, np.dtype), Builder.dtype),

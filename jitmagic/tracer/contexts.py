@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jitmagic.autograd.modes import enable_grad, no_grad
+from jitmagic.autograd.modes import enable_grad, is_grad_enabled, no_grad
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.generators import GeneratorTracker
@@ -108,6 +108,8 @@ class GradMode(Manager):
         return no_grad if self.off else enable_grad
 
     def enter(self, tx: Evaluator) -> VariableTracker:
+        if not self.off and not is_grad_enabled():  # the caller's Tensors count as constants already
+            raise Unsupported("tensor", "recording inside jm.no_grad()")
         self.before.append(tx.output.grad_off)
         tx.output.grad_off = self.off
         return Constant(None)

@@ -246,6 +246,8 @@ class Evaluator:
         self, op: Op, form: Form, args: Sequence[VariableTracker], kwargs: Mapping[str, VariableTracker]
     ) -> VariableTracker:
         """The same through another way of writing it (a method, an operator)."""
+        if self.output.tensors is not None:
+            self.output.tensors.check_method(form.target, args)
         given = plain = tuple(self.operand(a) for a in args)
         named = wanted = self._named(kwargs)
         if form.adapt is not None:
@@ -296,7 +298,7 @@ class Evaluator:
         op = self._under_the_circumstances(op)
         node = self.output.graph.call(op, args, kwargs, None, span=self.span, stack=self.stack)
         for written in node.written():
-            self.output.note_write(written)
+            self.output.note_write(written, node)
         return wrap_inferred(self, node, inferred, [*values, *named.values()])
 
     def python_number(self, array: ArrayTracker) -> VariableTracker:

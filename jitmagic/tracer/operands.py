@@ -29,6 +29,7 @@ from jitmagic.tracer.variables.sequences import (
     SliceTracker,
     TupleTracker,
 )
+from jitmagic.tracer.variables.tensor import TensorTracker
 
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
@@ -80,6 +81,7 @@ def _dtype_class(tx: Evaluator, value: Any) -> Any:
 
 _OPERANDS: dict[type, Callable[[Any, Any], Any]] = {
     ArrayTracker: lambda tx, v: v.node,
+    TensorTracker: lambda tx, v: v.node,
     RunTimeNumber: lambda tx, v: v.node,
     GeneratorTracker: lambda tx, v: v.node,
     SymbolicInt: lambda tx, v: v.value,
@@ -97,6 +99,9 @@ _OPERANDS: dict[type, Callable[[Any, Any], Any]] = {
 def wrap_node(tx: Evaluator, node: Node, meta: Meta) -> VariableTracker:
     """The tracker of a node's result."""
     if isinstance(meta, ArrayMeta):
+        tensors = tx.output.tensors
+        if tensors is not None and tensors.gives_tensor(node):
+            return TensorTracker(tensors, node, meta)
         return ArrayTracker(node, meta)
     if meta.type in GENERATORS:
         return GeneratorTracker(node, meta.type)
@@ -108,6 +113,8 @@ def wrap_inferred(
 ) -> VariableTracker:
     """The tracker of a call's result, with views, run-time sizes and multiple results."""
     meta = inferred.meta
+    if tx.output.tensors is not None:
+        tx.output.tensors.check_call(node)
     if inferred.view_of is not None:
         node.view_of = node.args[inferred.view_of]
     if inferred.same_as is not None:
@@ -177,6 +184,8 @@ def _wrap_tuple(tx: Evaluator, node: Node, inferred: Inferred) -> VariableTracke
 
 def to_python_number(tx: Evaluator, array: ArrayTracker) -> VariableTracker:
     """``array.item()``: a Python float or complex known at run time; ints and bools break the graph."""
+    if isinstance(array, TensorTracker):
+        raise Unsupported("tensor", f"the number inside {array.describe()}")
     row: Op | None = TO_PYTHON.get(array.meta.dtype.kind)
     if row is None:
         raise Unsupported("data-number", f"the number inside {array.describe()}")

@@ -25,6 +25,7 @@ from jitmagic.tracer.split import PIECE
 if TYPE_CHECKING:
     from jitmagic.tracer.builder import Builder
     from jitmagic.tracer.effects import Effect
+    from jitmagic.tracer.tensors import Tensors
     from jitmagic.tracer.variables.base import VariableTracker
 
 __all__ = ["OutputGraph", "Policy"]
@@ -107,6 +108,7 @@ class OutputGraph:
     differentiating: int = 0  # calls in evaluation whose derivative is asked for
     evaluating: list[Any] = field(default_factory=list)  # Evaluators: the frame, and what is inlined in it
     language: Language = field(init=False)
+    tensors: Tensors | None = None  # set when the trace meets the first Tensor
     builder: Builder = field(init=False)  # set by whoever makes the output: it wraps values for it
 
     def __post_init__(self) -> None:
@@ -219,8 +221,10 @@ class OutputGraph:
         self.selections[mask] = (symbol, len(self.graph.nodes))
 
     # -- writes
-    def note_write(self, node: Node) -> None:
+    def note_write(self, node: Node, by: Node | None = None) -> None:
         """An array is written: the input that it is a view of must be writeable at the next call too."""
+        if self.tensors is not None and by is not None:
+            self.tensors.check_write(by, node)
         while node.view_of is not None:
             node = node.view_of
         source = self.input_nodes.get(node)

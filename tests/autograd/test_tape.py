@@ -128,3 +128,18 @@ def test_rules_of_rules_agree_with_differences(row: Any) -> None:
         down = [x - step * direction if j == i else x for j, x in enumerate(given)]
         expected = (float(directional(*up)) - float(directional(*down))) / (2 * step)
         np.testing.assert_allclose(np.sum(second[i] * direction), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("zeros", [(), (1,), (0, 2), (0, 1, 2)])
+def test_second_derivatives_of_products_with_zeros(zeros: tuple[int, ...]) -> None:
+    x = np.array([2.0, 3.0, 5.0, 7.0])
+    x[list(zeros)] = 0
+
+    def gradient_of_product(x: Any) -> Any:
+        _, pullback = tape_vjp(lambda x: np.prod(x), [x])
+        return pullback(1.0)[0]
+
+    _, pullback = tape_vjp(gradient_of_product, [x])
+    rows = [pullback(row)[0] for row in np.eye(4)]
+    expected = [[0 if i == j else np.prod(np.delete(x, [i, j])) for j in range(4)] for i in range(4)]
+    np.testing.assert_allclose(rows, expected)

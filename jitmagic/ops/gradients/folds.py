@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.ops.gradients.pointwise import finite_divisor
-from jitmagic.ops.gradients.shapes import cast, count_of, restore_axes, shape_of
+from jitmagic.ops.gradients.shapes import cast, count_of, folded_last, restore_axes, shape_of
 
 __all__ = [
     "average_rules",
@@ -75,17 +75,19 @@ def of_prod(
     g: Any, ans: Any, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
     initial: Any = 1, where: Any = True,
 ) -> Any:  # fmt: skip
-    """The product of the others, also where elements are 0."""
+    """The product of the others: of those before, and of those behind. Nothing is divided by 0."""
     x = np.where(where, a, 1) if _is_mask(where) else a
-    zeros = x == 0
-    filled = np.where(zeros, 1, x)
-    count = np.sum(zeros, axis=_axes(axis), keepdims=True)
-    whole = np.prod(filled, axis=_axes(axis), keepdims=True)
+    flat, back = folded_last(x, axis)
+    others = back(_before(flat) * np.flip(_before(np.flip(flat, -1)), -1))
     if initial is not np._NoValue:
-        whole = whole * initial
-    others = np.where(zeros, np.where(count == 1, whole, 0), np.where(count == 0, whole / filled, 0))
+        others = others * initial
     found = cast(restore_axes(g, a, axis, keepdims) * others, a)
     return np.where(where, found, 0) if _is_mask(where) else found
+
+
+def _before(x: Any) -> Any:
+    """The product of all elements before each one, along the last axis."""
+    return np.cumprod(np.concatenate([np.ones_like(x[..., :1]), x[..., :-1]], axis=-1), axis=-1)
 
 
 def of_nanprod(g: Any, ans: Any, a: Any, axis: Any = None, dtype: Any = None, out: Any = None,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.errors import UserError
-from jitmagic.ops.gradients.shapes import axes_of, cast, shape_of
+from jitmagic.ops.gradients.shapes import axes_of, cast, folded_last, shape_of
 
 __all__ = [
     "of_median",
@@ -40,20 +40,10 @@ def of_partitioned(g: Any, ans: Any, a: Any, kth: Any, axis: Any = -1, *args: An
     return of_ordered(g, ans, a, axis)
 
 
-def _folded_last(a: Any, axis: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """``a`` with the folded axes as one last axis, and the way back."""
-    folded = axes_of(a, axis)
-    kept = tuple(i for i in range(len(shape_of(a))) if i not in folded)
-    turned = np.transpose(a, kept + folded)
-    flat = np.reshape(turned, (*shape_of(turned)[: len(kept)], -1))
-    back = [(kept + folded).index(i) for i in range(len(shape_of(a)))]
-    return flat, lambda g: np.transpose(np.reshape(g, shape_of(turned)), back)
-
-
 def _quantile(g: Any, a: Any, q: Any, axis: Any, keepdims: Any, skips_nan: bool) -> Any:
     """Linear interpolation between ranks: each rank has the weight of a hat around the wanted place."""
     wanted = np.asarray(q, np.float64)
-    flat, back = _folded_last(a, axis)
+    flat, back = folded_last(a, axis)
     lead = len(shape_of(wanted))
     whole = np.reshape(wanted, (-1,))
     if keepdims is True:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-__all__ = ["as_operand", "axes_of", "cast", "count_of", "fit", "restore_axes", "shape_of", "unbroadcast"]
+__all__ = ["as_operand", "axes_of", "cast", "count_of", "fit", "folded_last", "restore_axes", "shape_of", "unbroadcast"]
 
 
 def shape_of(x: Any) -> tuple[Any, ...]:
@@ -67,3 +68,13 @@ def count_of(x: Any, axis: Any) -> Any:
     for each in axes_of(x, axis):
         count = shape_of(x)[each] * count
     return count
+
+
+def folded_last(a: Any, axis: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """``a`` with the folded axes as one last axis, and the way back."""
+    folded = axes_of(a, axis)
+    kept = tuple(i for i in range(len(shape_of(a))) if i not in folded)
+    turned = np.transpose(a, kept + folded)
+    flat = np.reshape(turned, (*shape_of(turned)[: len(kept)], -1))
+    back = [(kept + folded).index(i) for i in range(len(shape_of(a)))]
+    return flat, lambda g: np.transpose(np.reshape(g, shape_of(turned)), back)

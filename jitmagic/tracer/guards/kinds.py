@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.autograd.modes import is_grad_enabled
 from jitmagic.errors import Span
 from jitmagic.tracer.guards.arrays import array_guard, dtype_guard, layout, layout_text, writeable_guard
 from jitmagic.tracer.guards.errstate import errstate
@@ -40,6 +41,7 @@ NAMES: dict[str, Any] = {
     "layout": layout,
     "layout_text": layout_text,
     "errstate": errstate,
+    "is_grad_enabled": is_grad_enabled,
     "name_now": name_now,
     "items_now": items_now,
     "length_now": length_now,

@@ -22,6 +22,7 @@ from jitmagic.tracer.variables.callables import CallableTracker
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.functions import FunctionTracker
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
+from jitmagic.tracer.variables.tensor import TensorTracker
 
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
@@ -55,6 +56,8 @@ class Surroundings(Outside):
         if text in self.arrays:
             return self.arrays[text][0]
         value = self._value(node)
+        if isinstance(value, TensorTracker):
+            raise refuse("a Tensor")
         if not isinstance(value, ArrayTracker) or value.meta.scalar:
             return None
         meta = value.meta
@@ -103,7 +106,7 @@ def scalar_type(value: VariableTracker) -> str | None:
         return "pyint"
     if isinstance(value, RunTimeNumber):
         return _LITERALS.get(value.kind)
-    if isinstance(value, ArrayTracker) and value.meta.scalar and value.meta.dtype.name in ELEMENTS:
+    if type(value) is ArrayTracker and value.meta.scalar and value.meta.dtype.name in ELEMENTS:
         return value.meta.dtype.name
     return None
 
