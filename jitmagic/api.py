@@ -113,10 +113,11 @@ def recompiles(function: Any) -> list[Recompile]:
 
 
 def wait() -> None:
-    """Return when the kernels that are being compiled in the background are in use.
+    """Return when the kernels that are being compiled in the background can be used: the next calls take them.
 
     Kernels that are compiled in this process are in use when the call that needed them returns.
     """
+    importlib.import_module("jitmagic.backends.native.worker").wait()
 
 
 def reset() -> None:

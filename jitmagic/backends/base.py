@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from jitmagic.errors import UserError
 from jitmagic.graph import Graph
 
-__all__ = ["Backend", "Bail", "Entry", "get_backend", "list_backends", "register_backend"]
+__all__ = ["Backend", "Bail", "Entry", "Pending", "get_backend", "list_backends", "register_backend"]
 
 Compiled: TypeAlias = Callable[[Sequence[Any]], list[Any]]
 Backend: TypeAlias = Callable[[Graph, Sequence[Any] | None], Compiled]
@@ -21,6 +21,14 @@ class Bail(Exception):
     Raised when a kernel met a condition that NumPy reports (a floating-point flag that somebody listens to, an index
     out of bounds), so that the plain run shows the warning or the exception exactly where plain Python does.
     """
+
+
+class Pending(Exception):
+    """A kernel is being compiled by the worker: run plainly until ``is_done()``, then ask again."""
+
+    def __init__(self, is_done: Callable[[], bool]) -> None:
+        super().__init__("a kernel is being compiled")
+        self.is_done = is_done
 
 
 @dataclass(frozen=True, slots=True)

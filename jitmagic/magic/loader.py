@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -44,6 +45,8 @@ def load(shell: Any, engine: Engine) -> JitMagic:
     _listen(shell, magics, undo)
     _complete(shell, engine, magics, undo)
     magics.undo = undo
+    if settings.worker:
+        importlib.import_module("jitmagic.backends.native.worker").start()  # brings LLVM, so only if it is wanted
     return magics
 
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, TypeAlias
 
+from jitmagic.backends.base import Pending
+from jitmagic.backends.deferring import deferring
 from jitmagic.config import current
 from jitmagic.errors import InternalError, Unsupported, UserError
 from jitmagic.graph.graph import Graph
@@ -88,6 +90,9 @@ class Compiler:
                 entry = self._entry(frame, capture, values)
         except UserError:
             raise
+        except Pending as waiting:
+            frame.pending = waiting.is_done
+            return None
         except Exception as error:  # a fault of ours must not reach the user's program
             _give_up(frame, error)
             return None
@@ -146,8 +151,9 @@ class Compiler:
     def _lowered(self, frame: CompiledFrame, capture: Capture) -> Lowered | None:
         """The graph compiled; None where it has no compiled form, which is told."""
         try:
-            return self.lower(capture.graph, capture.examples, frame.options)
-        except UserError:
+            with deferring():
+                return self.lower(capture.graph, capture.examples, frame.options)
+        except (UserError, Pending):
             raise
         except Unsupported as error:
             frame.record.fall_back(f"calls like this have no compiled form ({error})")

@@ -57,6 +57,7 @@ class CompiledFrame(Target):
         "names",
         "native",
         "options",
+        "pending",
         "pieces",
         "plain",
         "plain_calls",
@@ -106,6 +107,7 @@ class CompiledFrame(Target):
             self.names["C"] = plain.__closure__ or ()
         self.pieces: dict[tuple[Any, ...], CompiledFrame] = {}
         self.graves: list[Grave] = []
+        self.pending: Callable[[], bool] | None = None  # whether the worker is done with this frame's kernels
         self.blocks: Any = None  # what serves the loop bodies of the programs, made by ``serve`` when needed
         self.forget()
 

@@ -66,7 +66,9 @@ class Server:
         try:
             frame.bury()
             entry = frame.matching(values, cells)
-            if entry is None and not frame.closed:
+            if frame.pending is not None and frame.pending():
+                frame.pending = None
+            if entry is None and not frame.closed and frame.pending is None:
                 entry = self._compiler.compile(frame, values, cells, self._install)
         finally:
             frame.lock.release()

@@ -21,7 +21,7 @@ from jitmagic.backends.native.link import link
 from jitmagic.backends.native.store import Store, Stored, current_store
 from jitmagic.errors import InternalError
 
-__all__ = ["Kernel", "compile_kernel", "load_kernel"]
+__all__ = ["Kernel", "compile_kernel", "is_at_hand", "load_kernel"]
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -82,6 +82,13 @@ def load_kernel(source: str, name: str, *, fastmath: bool = False, store: Store 
                 return None
             known = _live[key] = _kernel(name, source, code, start_ns, cached=True)
         return known
+
+
+def is_at_hand(source: str, fastmath: bool, name: str = "kernel") -> bool:
+    """Whether ``compile_kernel`` needs no compiler for this text."""
+    store = current_store()
+    key = store.key(source, name, fastmath)
+    return key in _live or store.has(key)
 
 
 def _load(store: Store, key: str, source: str, name: str, fastmath: bool, start_ns: int, generate: Generate) -> Kernel:

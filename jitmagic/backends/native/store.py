@@ -99,6 +99,10 @@ class Store:
                 os.utime(path)  # used now: dropped last
         return stored
 
+    def has(self, key: str) -> bool:
+        """Whether something is stored under ``key``; it may turn out to be damaged."""
+        return self._is_trusted() and (self.directory / key).exists()
+
     def put(self, key: str, stored: Stored) -> bool:
         """Keep ``stored`` under ``key``; False if that was not possible."""
         content = _encode(stored)

@@ -360,6 +360,12 @@ def atom_text(atom: Any) -> str:
     return f"(({args[0]}) {infix} ({args[1]}))" if infix else f"{atom.function}({', '.join(args)})"
 
 
+def combine_texts(plan: Schedule) -> list[str]:
+    """The texts of the kernels that join parts, which the host program needs as well."""
+    folds = (s for step in plan.launches if step.built.kernel.shape == "R" for s in step.built.kernel.body)
+    return [combine_source(fold.kind, fold.value.dtype) for fold in folds if isinstance(fold, Fold)]
+
+
 def write_host(plan: Schedule, natives: dict[str, Native]) -> Host:
     """Write, compile and bind the host program."""
     writer = Writer(plan, natives)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jitmagic.backends.loops.ir import Kernel as LoopKernel
-from jitmagic.backends.loops.schedule import Schedule, schedule
+from jitmagic.backends.loops.schedule import Launch, Schedule, schedule
 from jitmagic.backends.native.compile import Kernel, compile_kernel
+from jitmagic.backends.native.worker import defer
 from jitmagic.backends.numba_cpu.emit import emit
-from jitmagic.backends.numba_cpu.host import write_host
+from jitmagic.backends.numba_cpu.host import combine_texts, write_host
 from jitmagic.graph import Graph, Node
 
 __all__ = ["KernelRecord", "Program", "compile_graph"]
@@ -62,6 +63,7 @@ def compile_graph(
     """Fuse, emit and compile; ``examples`` are not looked at. ``smallest``: see ``schedule``.
 
     With ``fastmath`` kernels approximate, contract and reassociate, and report no floating-point conditions.
+    Raises Pending where the compile worker has to make a kernel first.
     """
     plan = schedule(graph, smallest, fast=fastmath)
     kernels = tuple(_compile(plan, fastmath))
@@ -77,12 +79,15 @@ def compile_graph(
 
 
 def _compile(plan: Schedule, fastmath: bool) -> list[KernelRecord]:
-    records = []
-    for step in plan.launches:
-        loops = step.built.kernel
-        if fastmath:
-            loops.flags = 0
-        text = emit(loops)
-        native = compile_kernel(text, "kernel", fastmath=fastmath)
-        records.append(KernelRecord(loops.name, loops, text, native, step.nodes))
-    return records
+    launches = list(plan.launches)
+    if fastmath:
+        for step in launches:
+            step.built.kernel.flags = 0
+    texts = [emit(step.built.kernel) for step in launches]
+    defer([*((text, fastmath) for text in texts), *((text, False) for text in combine_texts(plan))])
+    return [_record(step, text, fastmath) for step, text in zip(launches, texts, strict=True)]
+
+
+def _record(step: Launch, text: str, fastmath: bool) -> KernelRecord:
+    loops = step.built.kernel
+    return KernelRecord(loops.name, loops, text, compile_kernel(text, "kernel", fastmath=fastmath), step.nodes)
