@@ -152,7 +152,7 @@ def _forget_in_child() -> None:
         atexit.unregister(worker.end)
         for pipe in (worker.process.stdin, worker.process.stdout):
             with contextlib.suppress(OSError, ValueError, AttributeError):
-                os.close(pipe.fileno())  # type: ignore[union-attr]  # suppressed
+                os.close(pipe.fileno())  # type: ignore[union-attr]  # what is missing is suppressed
 
 
 if hasattr(os, "register_at_fork"):
