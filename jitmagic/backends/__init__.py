@@ -9,6 +9,8 @@ from typing import Any
 from jitmagic.backends.base import Bail, get_backend, list_backends, register_backend
 from jitmagic.backends.eager import compile_eager
 from jitmagic.graph import Graph
+from jitmagic.graph.region import Region
+from jitmagic.graph.region_adjoint import register_region_compiler
 
 __all__ = ["Bail", "get_backend", "list_backends", "register_backend"]
 
@@ -19,5 +21,10 @@ def _compile_graph(graph: Graph, examples: Sequence[Any] | None = None, *, fastm
     return program.compile_graph(graph, examples, fastmath=fastmath)
 
 
+def _compile_region(region: Region) -> Any:
+    return importlib.import_module("jitmagic.backends.regions").compile_region(region)
+
+
+register_region_compiler(_compile_region)
 register_backend("eager", compile_eager, pure=False)
 register_backend("numba", _compile_graph)

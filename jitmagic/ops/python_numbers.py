@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from jitmagic.errors import Unsupported
 from jitmagic.graph.meta import PyMeta
 from jitmagic.graph.shapes import SymInt
 from jitmagic.ops import elementwise  # noqa: F401 - its rows come first: their rules serve here too
@@ -48,6 +49,13 @@ def _quotient(*kinds: type) -> type:
     return complex if complex in kinds else float
 
 
+def _power(*kinds: type) -> type:
+    """A float to a whole power; a power that is a float may give a complex number."""
+    if kinds != (float, int):
+        raise Unsupported("operator", "a power of Python numbers")
+    return float
+
+
 # The rules are those of the array operations of the same meaning.
 LIKE = {
     "sub": "subtract",
@@ -84,7 +92,8 @@ def _row(name: str, function: Callable[..., Any], result: Callable[..., type]) -
         return Inferred(PyMeta(result(*(number_type(a) for a in call.args))))
 
     vjp = _rules_of(name.removeprefix("math_"))
-    return NumberOp(op(f"py_{name}", _own(function), meta=meta, vjp=vjp), result)
+    places = f"{', '.join('ab'[: len(vjp)])}, /" if vjp else ""  # a rule for each: ``*args`` would share the last
+    return NumberOp(op(f"py_{name}", _own(function), meta=meta, vjp=vjp, signature=places), result)
 
 
 def _own(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -116,6 +125,7 @@ NUMBER_OPS: dict[str, NumberOp] = {
         "mod": _widest,
         "neg": _widest,
         "pos": _widest,
+        "pow": _power,
         "lt": _bool,
         "le": _bool,
         "gt": _bool,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -235,3 +236,73 @@ def repeated(x):
 @program(args=vector)
 def complex_inside(x):
     return np.sum(np.real(np.exp(1j * x)))
+
+
+@program(0, 1, args=two)
+def loop_sum(x, y):
+    s = 0.0
+    for i in range(len(x)):
+        s += x[i] * y[i] * s + math.sin(x[i])
+    return s
+
+
+@program(args=vector)
+def loop_recurrence(x):
+    out = np.zeros(20)
+    out[0] = x[0]
+    for i in range(1, 20):
+        out[i] = out[i - 1] * 0.9 + x[i % 6] ** 2 / (1.0 + out[i - 1])
+    return np.sum(out * out)
+
+
+@program(args=matrix)
+def loop_in_place(x):
+    for _k in range(3):
+        for i in range(1, 3):
+            for j in range(1, 2):
+                x[i, j] = 0.25 * (x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1]) * x[i, j]
+    return np.sum(x * x)
+
+
+@program(args=vector)
+def loop_branches(x):
+    s, t = 1.0, 0.0
+    for i in range(12):
+        v = x[i % 6]
+        if v > 1.0:
+            s = s * v
+        elif i > 6:
+            t += v * s
+            continue
+        else:
+            s = s + max(v, 0.8) + abs(v - 2.0)
+        if s > 30.0:
+            break
+        t = t + math.exp(-v)
+    return s * t
+
+
+@program(args=vector)
+def loop_while(x):
+    s, n = x[0], 0
+    while s < 50.0 and n < 100:
+        s = s * (1.0 + x[n % 6] * 0.3)
+        n += 1
+    return s * n
+
+
+@program(0, 1, args=lambda rng: (0.8, rng.random(5), 30))
+def loop_euler(y, p, steps):
+    dt = 0.02
+    for _k in range(steps):
+        y = y + dt * (p[0] * y * (1.0 - y) - p[1] * math.sqrt(y))
+    return y + p[2] * 0.0
+
+
+@program(args=vector)
+def loop_backwards(x):
+    y = x * 1.0
+    for i in range(len(x) - 1, 0, -2):
+        y[i - 1] += y[i] * x[i]
+        x[i] = y[i - 1] * 0.5
+    return np.sum(y * x)
