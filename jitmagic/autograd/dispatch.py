@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from jitmagic.autograd.bodies import body_on_tensors
+from jitmagic.autograd.composed import COMPOSED
 from jitmagic.autograd.modes import is_grad_enabled
 from jitmagic.autograd.node import ErrorNode, like_sequence
 from jitmagic.autograd.record import recorded
-from jitmagic.autograd.recorded import Recorded, is_smooth, raw
+from jitmagic.autograd.recorded import Recorded, is_smooth, needs_gradient, raw, tensors_in
 from jitmagic.autograd.writing import write, write_into
 from jitmagic.errors import GradientError
 from jitmagic.ops import Form, Op, lookup
@@ -27,6 +28,7 @@ Call = Callable[..., Any]
 def call_form(kind: Any, function: Call, row: Op, form: Form, args: Any, kwargs: Mapping[str, Any]) -> Any:
     """``function(*args, **kwargs)`` on the data, which is ``form``, a way to write ``row``."""
     canonical, options = form.adapt(*args, **kwargs) if form.adapt is not None else (args, dict(kwargs))
+    canonical = tuple(map(with_inner_lists_joined, canonical))
     out = options.get("out")
     if out is not None:
         rest = {k: v for k, v in options.items() if k != "out"}
@@ -37,6 +39,14 @@ def call_form(kind: Any, function: Call, row: Op, form: Form, args: Any, kwargs:
     return recorded(kind, row, canonical, options, function(*raw(args), **raw(kwargs)))
 
 
+def with_inner_lists_joined(value: Any) -> Any:
+    """``[[a, b], [c, d]]`` with ``np.stack([a, b])`` in place of the inner lists, if a gradient flows through them."""
+    if not isinstance(value, list | tuple) or not any(isinstance(item, list | tuple) for item in value):
+        return value
+    joined = [np.stack(item) if isinstance(item, list | tuple) and needs_gradient(item) else item for item in value]
+    return like_sequence(value, joined)
+
+
 def call_function(kind: Any, function: Call, args: Any, kwargs: Mapping[str, Any]) -> Any:
     """A function of NumPy, SciPy or our own (``__array_function__``)."""
     found = lookup(function)
@@ -45,27 +55,15 @@ def call_function(kind: Any, function: Call, args: Any, kwargs: Mapping[str, Any
     row = differentiable_row(function)
     if row is not None:
         return call_form(kind, function, row, Form(function), args, kwargs)
-    if not (is_grad_enabled() and _needs_gradient((args, kwargs))):
+    if not (is_grad_enabled() and needs_gradient((args, kwargs))):
         return _wrapped(kind, function(*raw(args), **raw(kwargs)))
-    body = body_on_tensors(function)
+    body = COMPOSED.get(function) or body_on_tensors(function)
     if body is not None:
         try:
             return body(*args, **kwargs)
         except (GradientError, TypeError, AttributeError):  # it asks for what only an array has
             pass
     return _refusing(kind, function, args, kwargs)
-
-
-def _needs_gradient(value: Any) -> bool:
-    return any(tensor._history() is not None for tensor in _tensors(value))
-
-
-def _tensors(value: Any) -> list[Recorded]:
-    if isinstance(value, Recorded):
-        return [value]
-    if isinstance(value, dict):
-        value = list(value.values())
-    return [t for item in value for t in _tensors(item)] if isinstance(value, tuple | list) else []
 
 
 def _wrapped(kind: Any, result: Any) -> Any:
@@ -80,7 +78,7 @@ def _wrapped(kind: Any, result: Any) -> Any:
 def _refusing(kind: Any, function: Any, args: Any, kwargs: Any) -> Any:
     """The result of a function without rules: asking for a gradient through it is an error."""
     name = getattr(function, "__name__", str(function))
-    edges = [e for t in _tensors((args, kwargs)) if (e := t._history()) is not None]
+    edges = [e for t in tensors_in((args, kwargs)) if (e := t._history()) is not None]
     result = _wrapped(kind, function(*raw(args), **raw(kwargs)))
     entries = result if isinstance(result, tuple | list) else (result,)
     node = ErrorNode(name, f"{name} has no gradient here; detach what goes into it", edges, len(entries))
@@ -104,7 +102,7 @@ def call_ufunc(kind: Any, ufunc: np.ufunc, method: str, inputs: Any, kwargs: dic
 
 
 def _without_row(kind: Any, function: Call, inputs: Any, kwargs: dict[str, Any]) -> Any:
-    if is_grad_enabled() and _needs_gradient((inputs, kwargs)):
+    if is_grad_enabled() and needs_gradient((inputs, kwargs)):
         return _refusing(kind, function, inputs, kwargs)
     return _wrapped(kind, function(*raw(inputs), **raw(kwargs)))
 
@@ -141,7 +139,7 @@ def _at(kind: Any, ufunc: np.ufunc, inputs: Any, kwargs: dict[str, Any]) -> Any:
     target, index, *values = inputs
     if ufunc is np.add:
         return write(target, _add_at, ADD_AT, (target, values[0], index), {})
-    if _needs_gradient(inputs) and is_grad_enabled():
+    if needs_gradient(inputs) and is_grad_enabled():
         raise GradientError(f"np.{ufunc.__name__}.at has no gradient; np.add.at has")
     ufunc.at(*raw(inputs))
     if isinstance(target, Recorded):

@@ -9,7 +9,7 @@ import numpy as np
 
 from jitmagic.autograd.modes import is_grad_enabled
 from jitmagic.autograd.node import Edge, ErrorNode, Node, OpNode, Saved, has_rule, like_sequence
-from jitmagic.autograd.recorded import Recorded, is_smooth, raw
+from jitmagic.autograd.recorded import Recorded, is_smooth, needs_gradient, raw, tensors_in
 from jitmagic.ops.functional import ViewStep
 from jitmagic.ops.gradients import Elementwise, by_position
 from jitmagic.ops.record import Op
@@ -91,15 +91,28 @@ def without_rules(row: Op, sources: Sources) -> str:
     return ""
 
 
+def options_with_history(kwargs: Mapping[str, Any]) -> list[str]:
+    """Names of options that are Tensors whose gradient is recorded: no rule tells theirs."""
+    return [name for name, value in kwargs.items() if needs_gradient(value)] if is_grad_enabled() else []
+
+
+def _by_name_only(row: Op, name: str) -> str:
+    return f"np.{row.name} has no gradient with regard to {name}=; detach it"
+
+
 def recorded(kind: Any, row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> Any:
     """``result`` of ``row`` for canonical arguments with Tensors in them, as Tensors of class ``kind``."""
     args, kwargs = by_position(row, args, kwargs)
     edges, sources = histories(args) if is_grad_enabled() and row.vjp != () else ([], [])
+    named = options_with_history(kwargs) if kwargs and row.vjp != () else []
     several = isinstance(result, tuple | list)
     entries = list(result) if several else [result]
     smooth = [is_smooth(entry) for entry in entries]
     node: Node | None = None
-    if edges and any(smooth):
+    if named and any(smooth):
+        edges += [edge for name in named for t in tensors_in(kwargs[name]) if (edge := t._history()) is not None]
+        node = ErrorNode(row.name, _by_name_only(row, named[0]), edges, len(entries))
+    elif edges and any(smooth):
         node = node_of(row, args, kwargs, edges, sources, len(entries))
     made = [
         _result(

@@ -10,7 +10,7 @@ from jitmagic.autograd.node import Edge, OpNode, Saved, Version, like_sequence
 from jitmagic.errors import GradientError
 from jitmagic.ops.functional import ViewStep
 
-__all__ = ["Recorded", "is_smooth", "raw"]
+__all__ = ["Recorded", "is_smooth", "needs_gradient", "raw", "tensors_in"]
 
 
 def is_smooth(data: Any) -> bool:
@@ -90,6 +90,20 @@ class Recorded:
             f"{what} Tensor that requires a gradient cannot be written in place: its value is what the gradient is "
             "taken at. Write under jm.no_grad(), or into a copy"
         )
+
+
+def tensors_in(value: Any) -> list[Any]:
+    """The Tensors in nested tuples, lists and dicts, in order."""
+    if isinstance(value, Recorded):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [t for item in value for t in tensors_in(item)] if isinstance(value, tuple | list) else []
+
+
+def needs_gradient(value: Any) -> bool:
+    """Whether a gradient flows through one of the Tensors in ``value``."""
+    return any(tensor._history() is not None for tensor in tensors_in(value))
 
 
 def raw(value: Any) -> Any:

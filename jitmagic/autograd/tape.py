@@ -10,7 +10,7 @@ import numpy as np
 from jitmagic.autograd.backward import walk
 from jitmagic.autograd.modes import enable_grad
 from jitmagic.autograd.node import FunctionNode
-from jitmagic.autograd.recorded import Recorded, is_smooth
+from jitmagic.autograd.recorded import Recorded, is_smooth, tensors_in
 from jitmagic.autograd.tensor import Tensor, Watched
 from jitmagic.errors import GradientError
 
@@ -66,7 +66,7 @@ def tape_vjp(function: Callable[..., Any], primals: Sequence[Any]) -> tuple[Any,
     nested = any(isinstance(p, Recorded) for p in primals)
 
     def pullback(cotangent: Any) -> tuple[Any, ...]:
-        outputs = list(tensors_in(value))
+        outputs = tensors_in(value)
         given = cotangent if isinstance(cotangent, tuple | list) else [cotangent]
         create = nested or any(isinstance(g, Recorded) for g in given)
         roots = [
@@ -113,15 +113,3 @@ def _started(g: Any, out: Any, create: bool) -> Any:
     if create:
         return g if isinstance(g, Recorded) else Tensor._made(data.astype(out._data.dtype))
     return data.astype(out._data.dtype)
-
-
-def tensors_in(value: Any) -> Any:
-    """The Tensors in nested tuples, lists and dicts, in order."""
-    if isinstance(value, Recorded):
-        yield value
-    elif isinstance(value, tuple | list):
-        for item in value:
-            yield from tensors_in(item)
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from tensors_in(item)

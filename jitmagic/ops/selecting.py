@@ -100,7 +100,7 @@ op(
     signature="condition, x=None, y=None, /",
     lower=Select(),
     vjp=(
-        None,
+        zero(0),
         *elementwise(
             None,
             lambda g, ans, c, x, y: np.where(c, g, 0),

@@ -7,7 +7,7 @@ import numpy as np
 from jitmagic.graph.meta import ArrayMeta
 from jitmagic.ops.describe import array_meta
 from jitmagic.ops.folding import along
-from jitmagic.ops.gradients import cast
+from jitmagic.ops.gradients import cast, zero
 from jitmagic.ops.gradients.indexing import of_taken, of_taken_along
 from jitmagic.ops.gradients.orders import of_ordered, of_partitioned
 from jitmagic.ops.gradients.picking import of_choices, of_compress, of_extract
@@ -149,7 +149,7 @@ op(
     np.extract,
     meta=counted,
     raises=True,
-    vjp=(None, of_extract),
+    vjp=(zero(0), of_extract),
     samples=(Sample(lambda rng: (masks()(rng), rng.random((4, 3)))),),
 )
 

@@ -484,3 +484,28 @@ def test_operands_that_give_way() -> None:
             return "other"
 
     assert jm.Tensor(X) + Other() == "other"
+
+
+def test_functions_that_are_composed_of_others() -> None:
+    for f in (
+        lambda x: (np.diag(x[0]) ** 2).sum() + np.diag(x[:, :2]).prod(),
+        lambda x: (np.block([[x, x * 2], [np.ones((1, 3)), x[:1]]]) * np.arange(18.0).reshape(3, 6)).sum(),
+        lambda x: (np.delete(x, 1, axis=1) ** 2).sum() + np.delete(x, 2).prod(),
+        lambda x: (np.insert(x[0], [1, 2], x[1, 0] * 2) ** 2).sum() + np.insert(x[0], 1, x[1, :2])[2],
+        lambda x: np.apply_along_axis(lambda row: row * row[0], 1, x).sum(),
+        lambda x: np.apply_along_axis(np.prod, 0, x).sum(),
+        lambda x: sum(b.sum() for b in np.broadcast_arrays(x[0], x * x)),
+        lambda x: (np.stack([x[1], [x[0, 2], x[1, 1], x[0, 0]]]) * np.array([[1.0, 2, 5], [3, 4, 6]])).sum(),
+        lambda x: np.where(x, x * 2, x).sum(),
+    ):
+        leaf = jm.Tensor(X.copy(), requires_grad=True)
+        assert f(leaf)._data == f(X)
+        np.testing.assert_allclose(gradient(f, X), differences(f, X), rtol=1e-6)
+
+
+def test_options_without_a_rule_name_themselves() -> None:
+    x = jm.Tensor([1.0, 2.0], requires_grad=True)
+    y = np.sum(np.ones(3) * x[0], initial=x[1])
+    assert y.numpy() == 5
+    with pytest.raises(GradientError, match="initial="):
+        y.backward()

@@ -1,0 +1,78 @@
+"""Takes nothing, gives some functions of NumPy made of others that have rules; they only move elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitmagic.autograd.recorded import raw
+
+__all__ = ["COMPOSED"]
+
+
+def _diag(v: Any, k: int = 0) -> Any:
+    return np.diagflat(v, k) if np.ndim(v) == 1 else np.diagonal(v, k)
+
+
+def _block(arrays: Any) -> Any:
+    depth = _depth(arrays)
+    ndim = max(depth, *(np.ndim(leaf) for leaf in _leaves(arrays)))
+
+    def joined(part: Any, level: int) -> Any:
+        if isinstance(part, list):
+            return np.concatenate([joined(p, level + 1) for p in part], axis=-(depth - level))
+        return np.reshape(part, (1,) * (ndim - np.ndim(part)) + np.shape(part))
+
+    return joined(arrays, 0)
+
+
+def _depth(value: Any) -> int:
+    return 1 + max(map(_depth, value)) if isinstance(value, list) else 0
+
+
+def _leaves(value: Any) -> list[Any]:
+    return [leaf for part in value for leaf in _leaves(part)] if isinstance(value, list) else [value]
+
+
+def _broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
+    shape = np.broadcast_shapes(*map(np.shape, args))
+    return tuple(a if np.shape(a) == shape else np.broadcast_to(a, shape) for a in args)
+
+
+def _delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+    flat = np.ravel(arr) if axis is None else arr
+    place = 0 if axis is None else axis
+    return np.take(flat, np.delete(np.arange(np.shape(flat)[place]), obj), axis=place)
+
+
+def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    """Into vectors; along an axis of a matrix it is left to NumPy."""
+    if np.ndim(arr) > 1 and axis is not None:
+        raise TypeError("np.insert along an axis")
+    count, added = np.size(arr), np.size(values)
+    places = np.insert(np.arange(count), obj, count + (np.arange(added) if added > 1 else 0))
+    if np.asarray(raw(values)).dtype != arr.dtype:
+        values = np.multiply(values, 1, dtype=arr.dtype, casting="unsafe")
+    return np.concatenate([np.ravel(arr), np.reshape(values, -1)])[places]
+
+
+def _apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    last = np.moveaxis(arr, axis, -1)
+    kept = np.shape(last)[:-1]
+    found = [func1d(last[place], *args, **kwargs) for place in np.ndindex(*kept)]
+    inner = np.shape(found[0])
+    whole = np.reshape(np.stack(found), kept + inner)
+    place = axis % np.ndim(arr)
+    return np.moveaxis(whole, tuple(range(len(kept), len(kept) + len(inner))), tuple(range(place, place + len(inner))))
+
+
+COMPOSED: dict[Any, Callable[..., Any]] = {
+    np.diag: _diag,
+    np.block: _block,
+    np.broadcast_arrays: _broadcast_arrays,
+    np.delete: _delete,
+    np.insert: _insert,
+    np.apply_along_axis: _apply_along_axis,
+}
