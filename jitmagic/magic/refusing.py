@@ -43,8 +43,11 @@ class RefusedTransform:
         if call is None or call[1].lstrip().startswith("%%"):
             return lines
         line, body = call
-        text = self._shell.transform_cell(f"# %%compile {line}\n{body}")
-        return text.splitlines(keepends=True) if self._refused(text) else lines
+        text: str = self._shell.transform_cell(f"# %%compile {line}\n{body}")
+        if self._refused(text):
+            return text.splitlines(keepends=True)
+        self._shell.should_run_async(text, transformed_cell=text)  # asked of every cell: Python warns of its text then
+        return lines
 
     def _refused(self, text: str) -> bool:
         mode = self._shell.compile.flags | (ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if self._shell.autoawait else 0)

@@ -47,11 +47,7 @@ class Outcome:
 
 
 def parse(shell: Any, source: CellSource) -> ast.Module:
-    """The AST of the cell, after the user's own AST transformers. Warns and raises as for the plain cell.
-
-    IPython asks of every cell whether it awaits, and compiles it for that; its compiler warns then for the first time.
-    """
-    shell.should_run_async(source.text, transformed_cell=source.text)
+    """The AST of the cell, after the user's own AST transformers. Warns and raises as for the plain cell."""
     transformed: ast.Module = shell.transform_ast(shell.compile.ast_parse(source.text, source.filename))
     return transformed
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from types import CodeType, TracebackType
-from typing import Any
+from collections.abc import Iterator, Sequence
+from types import CodeType, FrameType, TracebackType
 
 from jitmagic.errors import InternalError
-from jitmagic.runtime.wholes import is_part, whole_entry
+from jitmagic.runtime.wholes import is_part, whole_entry, whole_frame
 from jitmagic.tracer.frame import whole_of
 
 __all__ = ["GENERATED", "hide_ours", "is_ours"]
@@ -34,30 +33,36 @@ def hide_ours() -> None:
     first = error.__traceback__ if error is not None else None
     if error is None or first is None or isinstance(error, InternalError):
         return
-    arguments = _arguments(first)
-    error.__traceback__ = _plain(first.tb_next, arguments)
+    call = _Call(first)
+    error.__traceback__ = _plain(first.tb_next, call)
     for each in _behind(error, {id(error)}):
         if not isinstance(each, InternalError) and any(is_part(entry) for entry in _entries(each.__traceback__)):
-            each.__traceback__ = _plain(each.__traceback__, arguments)
+            each.__traceback__ = _plain(each.__traceback__, call)
 
 
-_Arguments = tuple[tuple[str, int], Mapping[str, Any]]  # the place of a function's code, and what it was called with
+class _Call:
+    """The call of a trampoline: every exception that passed through it has the same frame there, as in plain Python."""
 
+    def __init__(self, entry: TracebackType) -> None:
+        self._frame = entry.tb_frame
+        self._whole: FrameType | None = None
 
-def _arguments(call: TracebackType) -> _Arguments:
-    if not any(is_part(entry) for entry in _entries(call.tb_next)):
-        return ("", 0), {}
-    return _place(call.tb_frame.f_code), call.tb_frame.f_locals
+    def frame_for(self, parts: Sequence[TracebackType]) -> FrameType:
+        """The frame for these pieces, which are of the function called here or of another one."""
+        if _place(whole_of(parts[-1].tb_frame.f_code)) != _place(self._frame.f_code):
+            return whole_frame(parts, {})
+        if self._whole is None:
+            self._whole = whole_frame(parts, self._frame.f_locals)
+        return self._whole
 
 
 def _place(code: CodeType) -> tuple[str, int]:
     return code.co_filename, code.co_firstlineno
 
 
-def _plain(first: TracebackType | None, arguments: _Arguments) -> TracebackType | None:
+def _plain(first: TracebackType | None, call: _Call) -> TracebackType | None:
     """The entries that are not ours; those of pieces in a row are one call of a loop or block inside the other."""
     kept = [entry for entry in _entries(first) if not is_ours(entry.tb_frame.f_code)]
-    place, values = arguments
     following: TracebackType | None = None  # nothing is kept of a refused break
     for whole, group in itertools.groupby(reversed(kept), _whole):
         if whole is None:
@@ -65,8 +70,8 @@ def _plain(first: TracebackType | None, arguments: _Arguments) -> TracebackType 
                 entry.tb_next = following
                 following = entry
         else:
-            known = values if _place(whole) == place else {}
-            following = whole_entry([*group][::-1], known, following)
+            parts = [*group][::-1]
+            following = whole_entry(parts[-1], call.frame_for(parts), following)
     return following
 
 

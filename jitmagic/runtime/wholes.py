@@ -17,7 +17,7 @@ from typing import Any
 
 from jitmagic.tracer.frame import is_piece, whole_of
 
-__all__ = ["is_part", "whole_entry"]
+__all__ = ["is_part", "whole_entry", "whole_frame"]
 
 
 def is_part(entry: TracebackType) -> bool:
@@ -25,22 +25,33 @@ def is_part(entry: TracebackType) -> bool:
     return is_piece(entry.tb_frame.f_code)
 
 
-def whole_entry(
-    parts: Sequence[TracebackType], arguments: Mapping[str, Any], following: TracebackType | None
-) -> TracebackType:
-    """One entry for ``parts``: a piece, and in it the body of its loop or block, all of one function.
+def whole_frame(parts: Sequence[TracebackType], arguments: Mapping[str, Any]) -> FrameType:
+    """The frame of the whole function for ``parts``: a piece, and in it the body of its loop or block.
 
     ``arguments`` are those of its call; a piece knows only the ones that it needs.
     """
     last = parts[-1]
-    code = whole_of(last.tb_frame.f_code)
     if _new_frame is None:
-        return TracebackType(following, last.tb_frame, last.tb_lasti, last.tb_lineno)
+        return last.tb_frame
+    code = whole_of(last.tb_frame.f_code)
     known = {name: arguments[name] for name in _never_assigned(code) if name in arguments}
     for part in parts:
         known.update(part.tb_frame.f_locals)
     frame = _frame(code, last.tb_frame.f_globals, known)
-    return TracebackType(following, frame, _same_place(code, last), last.tb_lineno)
+    _set_line(frame, _last_line(parts))
+    return frame
+
+
+def _last_line(parts: Sequence[TracebackType]) -> int:
+    """The line at which the call ended: a handler around a body has gone on from where the body stopped."""
+    ended = next((part for part in parts if part.tb_frame.f_lineno != part.tb_lineno), parts[-1])
+    return ended.tb_frame.f_lineno or ended.tb_lineno  # code that Python adds has no line
+
+
+def whole_entry(part: TracebackType, frame: FrameType, following: TracebackType | None) -> TracebackType:
+    """The entry of ``frame``, which ``whole_frame`` made, at the place where ``part`` stopped."""
+    stopped = part.tb_lasti if frame is part.tb_frame else _same_place(whole_of(part.tb_frame.f_code), part)
+    return TracebackType(following, frame, stopped, part.tb_lineno)
 
 
 @functools.lru_cache(maxsize=256)
@@ -81,7 +92,9 @@ def _frame(code: CodeType, globals_: dict[str, Any], known: Mapping[str, Any]) -
     assert _new_frame is not None
     frame: FrameType = _new_frame(_this_thread(), flat, globals_, {})
     variables: Any = frame.f_locals
-    variables.update((name, known[name]) for name in names if name in known)
+    for name in names:
+        if name in known:
+            variables[name] = known[name]
     if sys.version_info < (3, 13):  # from then on f_locals writes through
         ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), 0)
     return frame
@@ -93,6 +106,18 @@ def _find_new_frame() -> Any:
         return None
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, *[ctypes.py_object] * 3)
     return make(("PyFrame_New", ctypes.pythonapi))
+
+
+def _set_line(frame: FrameType, line: int) -> None:
+    """Let ``frame.f_lineno`` be ``line``; IPython shows that where it reads no source (in a kernel, of every cell).
+
+    It is the int behind three pointers in every ``PyFrameObject``, nothing until somebody sets it.
+    """
+    field = ctypes.c_int.from_address(id(frame) + object.__basicsize__ + 3 * ctypes.sizeof(ctypes.c_void_p))
+    if field.value == 0:
+        field.value = line
+        if frame.f_lineno != line:  # another layout: it was not this field
+            field.value = 0
 
 
 _new_frame = _find_new_frame()

@@ -134,7 +134,9 @@ FAILING: dict[str, Failing] = {
         "f(np.ones(2))",
     ),
     "async": _("async def f(a):\n    return a[9]\n", "await f(np.ones(3))"),
-    "recursion": _("def f(a):\n    return f(a + 1)\n", "f(np.ones(2))"),
+    "recursion": _(
+        "def f(a, n):\n    return f(a + 1, n - 1) if n else a[9]\n", "f(np.ones(2), 3)", "f(np.ones(2), 30)"
+    ),
     # how it is raised
     "raise": _("def f(a):\n    b = a + 1\n    raise ValueError('no', b.shape)\n", "f(np.ones(2))", "f(np.ones(2))"),
     "raise from": _(
