@@ -20,8 +20,8 @@ import jitmagic
 from jitmagic.config import configure
 from jitmagic.runtime.native.code import prepare
 
-TURNS = 40
-CALLS = 5000  # of each contender in a turn
+TURNS = 300
+CALLS = 500  # of each contender in a turn: shorter than the slice of time that others may take
 SETTLED = 12  # calls after which the trial of an entry is over
 MANY = 64
 

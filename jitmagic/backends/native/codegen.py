@@ -56,15 +56,16 @@ def _contexts(engine: Any) -> tuple[Any, Any]:
         _internal_codegen=engine("jitmagic"),
         aot_mode=True,  # refuses what would put an absolute address into the code
     )
-    host.create_cfunc_wrapper = partial(_add_entry, host)
+    host.create_cfunc_wrapper = partial(_add_entry, host, engine is _ScalarCodegen)
     return target.typing_context, host
 
 
-def _add_entry(context: Any, library: Any, description: Any, env: Any, call_helper: Any) -> None:
+def _add_entry(context: Any, inline: bool, library: Any, description: Any, env: Any, call_helper: Any) -> None:
     """The C function around Numba's own. Numba's would print an exception, for which it needs the
     interpreter.
 
-    A kernel whose Numba code raises all the same gives Status.RAISED.
+    A kernel whose Numba code raises all the same gives Status.RAISED. ``inline`` takes a call from each run, at the
+    price of twice the code.
     """
     module = context.create_module("entry")
     convention = context.call_conv
@@ -78,6 +79,10 @@ def _add_entry(context: Any, library: Any, description: Any, env: Any, call_help
     entry = ir.Function(module, ir.FunctionType(word, parameters), ENTRY)
     builder = ir.IRBuilder(entry.append_basic_block())
     status, value = convention.call_function(builder, callee, description.restype, description.argtypes, entry.args)
+    if inline:
+        for instruction in builder.block.instructions:
+            if isinstance(instruction, ir.CallInstr):
+                instruction.attributes.add("alwaysinline")
     builder.ret(builder.select(status.is_error, word(int(Status.RAISED)), value))
     library.add_ir_module(module)
 

@@ -80,7 +80,10 @@ def steps(table, registers, p):
         step = load_int64(p, 0)
         if step == {S_RETURN}:
             answer = load_int64(registers, load_int64(p, 8) * 8)
-            Py_IncRef(answer)
+            if made > 0 and answer == load_int64(registers, ({MADE} - 1 + made) * 8):
+                made -= 1
+            else:
+                Py_IncRef(answer)
             break
         if step == {S_NEW} or step == {S_NEW_FIXED}:
             ndim = load_int64(p, 16)
