@@ -12,14 +12,17 @@ from __future__ import annotations
 import builtins
 import gc
 import importlib
+import warnings
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from jitmagic.config import current
 from jitmagic.nn.module import Module
 from jitmagic.nn.replaced import Told, watch
 from jitmagic.runtime.tracebacks import GENERATED
@@ -61,16 +64,38 @@ class _OutOfReach(Exception):
 def cover(
     guards: Sequence[Held], constants: Sequence[Any], names: Mapping[str, Any], *, takes_cells: bool
 ) -> list[Held]:
-    """The guards as a call checks them. ``names`` are those of the frame; a piece ``takes_cells`` with each call."""
+    """The guards as a call checks them. ``names`` are those of the frame; a piece ``takes_cells`` with each call.
+
+    Without the setting ``guard_nn_modules`` the contents of modules are taken to stay, all but ``training``.
+    """
     reach = Reach({g.guard.source: weakref.ref(m) for g in guards if (m := _tied(g.guard)) is not None}, constants)
     covered = [g for g in guards if reach.covers(g.guard)]
     if takes_cells:
         covered = [g for g in covered if not any(isinstance(_root(s), ClosureSource) for s in _sources(g.guard))]
+    if not current().guard_nn_modules:
+        unchecked = {id(g) for g in covered if not _is_training(g.guard)}
+        if unchecked:
+            _remark_unchecked()
+        return [g for g in guards if id(g) not in unchecked]
     if len(covered) < SMALLEST or not _is_possible():
         return list(guards)
     left_out = set(map(id, covered))
     made = Cover(covered, constants, names, reach)
     return [*(g for g in guards if id(g) not in left_out), hold(made.guard())]
+
+
+def _is_training(guard: Guard) -> bool:
+    return isinstance(guard.source, DictSource) and guard.source.name == "training"
+
+
+@cache
+def _remark_unchecked() -> None:
+    """Once in a process."""
+    warnings.warn(
+        "guard_nn_modules is off: compiled functions do not notice when attributes, parameters, buffers, children or "
+        "hooks of a module they were compiled for are replaced; another module, train() and eval() are noticed",
+        stacklevel=2,
+    )
 
 
 def _is_possible() -> bool:
