@@ -53,7 +53,7 @@ def gaussian_process(np: Any) -> Callable[..., Any]:
         k = np.exp(-0.5 * (q[:, None] + q[None, :] - 2.0 * np.dot(s, s.T))) + noise**2 * np.eye(len(x))
         low = np.linalg.cholesky(k)
         a = np.linalg.solve(k, y)
-        return 0.5 * np.dot(y, a) + np.sum(np.log(np.diagonal(low)))
+        return 0.5 * np.dot(y, a) + np.sum(np.log(np.diag(low)))
 
     return loss
 
