@@ -63,6 +63,25 @@ class EffectRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class SavedRecord:
+    """A value that the forward computation keeps for the backward one; an argument takes no memory of its own."""
+
+    name: str
+    description: str
+    size_bytes: int
+    is_argument: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GradientRecord:
+    """The printed graphs of both directions, and what is kept between them."""
+
+    forward: str
+    backward: str
+    saved: tuple[SavedRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CompileEvent(Event):
     """One cache entry was built.
 
@@ -83,6 +102,7 @@ class CompileEvent(Event):
     graph_text: str = ""
     lines: tuple[tuple[int, str], ...] = ()
     backend: str = "numba"
+    gradient: GradientRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)

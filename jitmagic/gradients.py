@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from jitmagic.autograd import transforms
 from jitmagic.runtime.engine import serve
-from jitmagic.runtime.function import compile_callable
+from jitmagic.runtime.function import compile_callable, plain_of
+from jitmagic.runtime.record import def_span
 from jitmagic.tracer.capture import Options
 from jitmagic.tracer.directives import traced_as
 
@@ -80,15 +82,21 @@ def hessian(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[...,
 def _lineariser(function: Any, argnums: Argnums) -> Callable[..., Any]:
     """The compiled ``(value, pullback)`` of ``function``; those used last are kept."""
     plain = transforms.lineariser(function, argnums)
-    made = compile_callable(named_after(plain, function, "vjp"), Options(), serve)
-    return made  # type: ignore[no-any-return]  # of a function it is one
+    return _placed(compile_callable(named_after(plain, function, "vjp"), Options(), serve), function)
 
 
 def _compiled(function: Any, argnums: Argnums, has_aux: bool, transform: Any, name: str) -> Callable[..., Any]:
     transforms.check_request(name, function, argnums)
     plain = transform(function, argnums, has_aux)
-    made = compile_callable(named_after(plain, function, name), Options(), serve)
-    return made  # type: ignore[no-any-return]  # of a function it is one
+    return _placed(compile_callable(named_after(plain, function, name), Options(), serve), function)
+
+
+def _placed(made: Any, function: Any) -> Callable[..., Any]:
+    """``made``, whose card shows the lines of the user's function."""
+    code = getattr(plain_of(function) if isinstance(function, FunctionType) else function, "__code__", None)
+    if code is not None:
+        made.jit.record.span = def_span(code)
+    return made  # type: ignore[no-any-return]  # a function
 
 
 def named_after(plain: Any, function: Any, name: str) -> Callable[..., Any]:

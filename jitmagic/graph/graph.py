@@ -49,6 +49,7 @@ class Graph:
     outputs: list[Node] = field(default_factory=list)
     bindings: list[Binding] = field(default_factory=list)
     names: dict[str, int] = field(default_factory=dict)
+    derived: set[str] = field(default_factory=set)  # names of the nodes that derivatives are computed by
 
     @property
     def inputs(self) -> list[Node]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from jitmagic.errors import Span
 from jitmagic.events import BreakEvent, CompileEvent
 from jitmagic.report.folded import effect_sections, graph_sections, guard_sections, kernel_sections
+from jitmagic.report.gradient import gradient_sections
 from jitmagic.report.parts import (
     Details,
     Headline,
@@ -225,6 +226,7 @@ _SECTIONS: dict[str, Callable[[Story, Setting], list[Part]]] = {
     "guards": guard_sections,
     "side effects": effect_sections,
     "graph": graph_sections,
+    "gradient": gradient_sections,
     "kernel source": kernel_sections,
 }
 

@@ -39,6 +39,14 @@ def ratio(slow_ns: int, fast_ns: int) -> str:
     return f"{_digits(slow_ns / fast_ns, finest=2)} times"
 
 
+def memory(size_bytes: int) -> str:
+    """``800 bytes``, ``16.4 kB``, ``2.10 MB``."""
+    if size_bytes < 1000:
+        return plural(size_bytes, "byte")
+    scale, unit = (1e3, "kB") if size_bytes < 1_000_000 else (1e6, "MB")
+    return f"{_digits(size_bytes / scale, finest=2)} {unit}"
+
+
 def plural(count: int, one: str, many: str = "") -> str:
     """A count with its noun: ``1 kernel``, ``2 kernels``."""
     return f"{count} {one if count == 1 else many or one + 's'}"

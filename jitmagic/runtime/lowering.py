@@ -7,16 +7,18 @@ import functools
 import importlib
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from jitmagic.aot import CompiledGraph, compile_inference
 from jitmagic.aot.eager import aot_eager
+from jitmagic.aot.joint.views import gradient_record
 from jitmagic.backends import base
 from jitmagic.backends.base import Bail
 from jitmagic.errors import Unsupported
+from jitmagic.events import GradientRecord
 from jitmagic.graph.graph import Graph
 from jitmagic.graph.interpreter import interpret
 from jitmagic.graph.node import Node
@@ -59,6 +61,7 @@ class Lowered:
     lines: Sequence[tuple[int, str]] = ()
     host: str = ""
     direct: Callable[..., Any] | None = None
+    gradient: GradientRecord | None = None
 
     @property
     def kernel_count(self) -> int:
@@ -84,7 +87,8 @@ def lower(graph: Graph, examples: Sequence[Any], options: Options) -> Lowered:
     compiled = variants.known[0]
     direct = _direct(compiled)
     run = undoing(direct or _or_bail(variants), graph)
-    return _described(run, compiled.program, run is direct)
+    described = _described(run, compiled.program, run is direct)
+    return replace(described, gradient=gradient_record(compiled.pure_graph))
 
 
 def _with_options(compile: Any, options: Options) -> Any:

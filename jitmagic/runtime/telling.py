@@ -54,6 +54,7 @@ def tell_compile(frame: CompiledFrame, entry: Entry, elapsed_ns: int) -> None:
             graph_text=print_graph(capture.graph),
             lines=_lines(entry, kernels),
             backend=frame.options.backend,
+            gradient=lowered.gradient,
         )
     )
     for kernel in lowered.kernels:

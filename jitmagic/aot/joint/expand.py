@@ -23,6 +23,7 @@ def expand_gradient(
 
     Raises Unsupported ``no-derivative`` for an operation without a rule.
     """
+    before = len(graph.nodes)
     stage = Stage(graph, env, like.span, like.stack)
     values = value if isinstance(value, tuple) else (value,)
     cotangents = cotangent if isinstance(value, tuple) else (cotangent,)
@@ -34,7 +35,9 @@ def expand_gradient(
     found = pull(stage, seeds, watched)
     stage.span, stage.stack = like.span, like.stack
     taken: set[Node] = set()
-    return [fresh(stage, g, node, taken) for g, node in zip(found, watched, strict=True)]
+    made = [fresh(stage, g, node, taken) for g, node in zip(found, watched, strict=True)]
+    graph.derived |= {node.name for node in graph.nodes[before:]}
+    return made
 
 
 def fresh(stage: Stage, cotangent: Any, like: Node, taken: set[Node]) -> Node:

@@ -17,7 +17,7 @@ class Copier:
 
     def __init__(self, graph: Graph) -> None:
         self.old = graph
-        self.new = Graph(graph.name, names=dict(graph.names))
+        self.new = Graph(graph.name, names=dict(graph.names), derived=graph.derived)
         self.copies: dict[Node, Node] = {}
 
     def operands(self, value: Any) -> Any:
