@@ -59,7 +59,7 @@ def compile(
     the same name, signature, docstring and pickling.
 
     * ``backend``: ``"numba"`` (kernels), ``"eager"`` (NumPy, node by node), or a registered one;
-    * ``target``: ``"cpu"`` or ``"cuda"``;
+    * ``target``: ``"cpu"`` or ``"cuda"`` (see ``docs/cuda.md``);
     * ``dynamic``: None lets a size become symbolic when it changes, True from the first call on, False never;
     * ``fullgraph``: a graph break is an error, raised by the call that meets it;
     * ``fastmath``: approximations within a few ulp, for speed;
@@ -75,6 +75,8 @@ def compile(
         fastmath=bool(_flag("fastmath", fastmath)),
         check=bool(_flag("check", check)),
     )
+    if options.target == "cuda":
+        importlib.import_module("jitmagic.backends.numba_cuda.device").require()
     if fn is None:
         return lambda function: _compiled(function, options)
     return _compiled(fn, options)

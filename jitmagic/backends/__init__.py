@@ -26,5 +26,12 @@ def _compile_region(region: Region) -> Any:
 
 
 register_region_compiler(_compile_region)
+
+
+def _compile_for_cuda(graph: Graph, examples: Sequence[Any] | None = None) -> Any:
+    return importlib.import_module("jitmagic.backends.numba_cuda.program").compile_graph(graph, examples)
+
+
 register_backend("eager", compile_eager, pure=False)
 register_backend("numba", _compile_graph)
+register_backend("numba_cuda", _compile_for_cuda)

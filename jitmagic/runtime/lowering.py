@@ -73,17 +73,17 @@ def lower(graph: Graph, examples: Sequence[Any], options: Options) -> Lowered:
 
     Raises UserError for an unknown backend, Unsupported where arguments share memory in a way without a form.
     """
-    entry = _backend(options.backend)
+    entry = _backend(_name(options))
     if not entry.pure and any(n.op in (GRADIENT, PULLBACK) for n in graph.calls()):
         entry = _OWN["aot_eager"]  # derivatives are taken of pure graphs
     if not entry.pure:
         plain = entry.compile(graph, examples)
         undoable = all(not n.written() for n in graph.nodes)
         return Lowered(undoing(_or_bail(_telling(plain)), graph) if undoable else plain)
-    if options.backend == "numba":
+    if entry.name == "numba":
         importlib.import_module("jitmagic.runtime.native.code").compile_apart()
         _compile_regions(graph)
-    variants = _Variants(graph, _with_options(entry.compile, options), examples)
+    variants = _Variants(graph, _with_options(entry, options), examples)
     compiled = variants.known[0]
     direct = _direct(compiled)
     run = undoing(direct or _or_bail(variants), graph)
@@ -91,9 +91,10 @@ def lower(graph: Graph, examples: Sequence[Any], options: Options) -> Lowered:
     return replace(described, gradient=gradient_record(compiled.pure_graph))
 
 
-def _with_options(compile: Any, options: Options) -> Any:
+def _with_options(entry: base.Entry, options: Options) -> Any:
     """Our own backend approximates if asked to; others do not know the word."""
-    return functools.partial(compile, fastmath=True) if options.fastmath and options.backend == "numba" else compile
+    compile: Any = entry.compile
+    return functools.partial(compile, fastmath=True) if options.fastmath and entry.name == "numba" else compile
 
 
 def _interpreted(graph: Graph, examples: Sequence[Any] | None = None) -> Callable[[Sequence[Any]], list[Any]]:
@@ -116,6 +117,11 @@ _OWN = {
 def backend_names() -> list[str]:
     """What ``backend=`` may be."""
     return list(dict.fromkeys(("numba", *_OWN, *base.list_backends())))
+
+
+def _name(options: Options) -> str:
+    """Our own backend has one name for each target."""
+    return "numba_cuda" if options.target == "cuda" and options.backend == "numba" else options.backend
 
 
 def _backend(name: str) -> base.Entry:

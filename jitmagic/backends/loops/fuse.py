@@ -12,7 +12,7 @@ from typing import Any
 
 from jitmagic.backends.loops.folds import FoldRecipe, fold_recipe
 from jitmagic.backends.loops.operands import dense_axes, is_array
-from jitmagic.backends.loops.recipes import Recipe, recipe
+from jitmagic.backends.loops.recipes import Adapt, Recipe, recipe
 from jitmagic.graph import ArrayMeta, Graph, Node, SymInt
 
 __all__ = ["Group", "fuse", "space_of"]
@@ -54,7 +54,7 @@ class Fusion:
     order: dict[Node, int] = field(default_factory=dict)
     reads: dict[Group, dict[Group, None]] = field(default_factory=dict)
     readers: dict[Node, list[Group]] = field(default_factory=dict)  # loops that read an array, newest last
-    fast: bool = False
+    adapt: Adapt | None = None
 
     def add(self, node: Node, is_read: bool) -> None:
         group = self.find(node) if is_read else None
@@ -76,7 +76,7 @@ class Fusion:
 
         What nobody reads still may warn, which a kernel would optimise away: it stays with NumPy.
         """
-        found, fold = recipe(node, fast=self.fast), fold_recipe(node)
+        found, fold = recipe(node, self.adapt), fold_recipe(node)
         if found is not None:
             self.recipes[node] = found
             space = space_of(node)
@@ -179,12 +179,12 @@ class Fusion:
         return sorted(done, key=lambda g: any(n.written() for n in g.nodes))
 
 
-def fuse(graph: Graph, *, fast: bool = False) -> tuple[list[Group], dict[Node, Recipe], dict[Node, FoldRecipe]]:
+def fuse(graph: Graph, adapt: Adapt | None = None) -> tuple[list[Group], dict[Node, Recipe], dict[Node, FoldRecipe]]:
     """The groups of ``graph`` in running order, and the recipes of their elementwise nodes and of their folds.
 
-    ``fast`` allows approximations.
+    ``adapt`` changes or refuses the recipes of elements.
     """
-    fusion = Fusion(fast=fast)
+    fusion = Fusion(adapt=adapt)
     last_effect: Group | None = None
     read = {o for node in graph.nodes for o in node.operands()} | set(graph.outputs)
     for node in graph.nodes:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from jitmagic.graph.node import nodes_in
 from jitmagic.ops import Arguments
 from jitmagic.ops.lowering import Cast, InnerLoop, Pointwise, Select
 
-__all__ = ["FAST", "Recipe", "recipe"]
+__all__ = ["FAST", "Adapt", "Recipe", "approximated", "recipe"]
 
 FAST = "fast_"  # what the names of approximations begin with
 
@@ -51,8 +51,8 @@ class Recipe:
     flags: int = ALL_FLAGS
 
 
-def recipe(node: Node, *, fast: bool = False) -> Recipe | None:
-    """How to compute one element of ``node``, or None. ``fast`` takes approximations where there are some."""
+def recipe(node: Node, adapt: Adapt | None = None) -> Recipe | None:
+    """How to compute one element of ``node``, or None. ``adapt`` has the last word: it may change or refuse it."""
     if node.op is None or not is_array(node):
         return None
     row, arguments = _meant(node)
@@ -61,12 +61,15 @@ def recipe(node: Node, *, fast: bool = False) -> Recipe | None:
         return None
     build = _BUILDERS.get(kind)
     found = None if build is None else build(Operation(node, row, arguments))
-    if fast and found is not None:
-        found = _approximated(found)
+    if adapt is not None and found is not None:
+        found = adapt(found)
     return found if found is not None and _arguments_fit(found) else None
 
 
-def _approximated(found: Recipe) -> Recipe:
+Adapt: TypeAlias = Callable[[Recipe], Recipe | None]
+
+
+def approximated(found: Recipe) -> Recipe:
     """The same in float64 arithmetic in place of NumPy's loop, which is as fast for float32."""
     name = "" if found.ufunc is None or not is_numpys(found.ufunc) else found.ufunc.__name__
     if name not in worth_approximating() or any(d != np.float64 for d in (*found.dtypes, found.result)):

@@ -11,7 +11,7 @@ from jitmagic.backends.loops.bodies import Built, Dense, build_fold, build_point
 from jitmagic.backends.loops.folds import FoldRecipe
 from jitmagic.backends.loops.fuse import Group, fuse
 from jitmagic.backends.loops.operands import dense_axes, is_array
-from jitmagic.backends.loops.recipes import FAST, Recipe
+from jitmagic.backends.loops.recipes import FAST, Adapt, Recipe
 from jitmagic.graph import ArrayMeta, Graph, Node
 
 __all__ = ["Call", "Launch", "Schedule", "Step", "schedule"]
@@ -48,13 +48,13 @@ class Schedule:
         return (step for step in self.steps if isinstance(step, Launch))
 
 
-def schedule(graph: Graph, smallest: int = 2, *, fast: bool = False) -> Schedule:
+def schedule(graph: Graph, smallest: int = 2, adapt: Adapt | None = None) -> Schedule:
     """Decide which nodes share a kernel, and in which order everything runs.
 
-    Groups of less than ``smallest`` nodes are left to NumPy: a kernel of one call gains nothing. ``fast`` allows
-    approximations.
+    Groups of less than ``smallest`` nodes are left to NumPy: a kernel of one call gains nothing. ``adapt``
+    changes or refuses the recipes of elements.
     """
-    groups, recipes, folds = fuse(graph, fast=fast)
+    groups, recipes, folds = fuse(graph, adapt)
     result = Schedule(graph)
     needed = _needed_in_memory(graph, groups)
     made = {

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jitmagic.backends.loops.ir import Kernel as LoopKernel
+from jitmagic.backends.loops.recipes import approximated
 from jitmagic.backends.loops.schedule import Launch, Schedule, schedule
 from jitmagic.backends.native.compile import Kernel, compile_kernel
 from jitmagic.backends.native.worker import defer
@@ -65,7 +66,7 @@ def compile_graph(
     With ``fastmath`` kernels approximate, contract and reassociate, and report no floating-point conditions.
     Raises Pending where the compile worker has to make a kernel first.
     """
-    plan = schedule(graph, smallest, fast=fastmath)
+    plan = schedule(graph, smallest, approximated if fastmath else None)
     kernels = tuple(_compile(plan, fastmath))
     host = write_host(plan, {k.name: k.native for k in kernels})
     return Program(
