@@ -184,10 +184,7 @@ class Emitter:
         if isinstance(statement, Store):
             self.text.add(f"{self.place(statement.access)} = {statement.value}")
             return
-        if isinstance(statement, Load):
-            text = self.place(statement.access)
-        else:
-            text = _TEXTS[type(statement)](statement)
+        text = self.place(statement.access) if isinstance(statement, Load) else _TEXTS[type(statement)](statement)
         self.text.add(f"{statement.out} = {text}")  # type: ignore[union-attr]  # folds are merged elsewhere
 
     def place(self, access: Access) -> str:
