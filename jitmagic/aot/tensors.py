@@ -101,6 +101,8 @@ class TensorRun:
     def _write_back(self, args: list[Any], results: list[Any], node: FunctionNode) -> None:
         for copy in self.training.made.plan.copy_backs:
             target = args[copy.argument]
+            if isinstance(target, Recorded):
+                target._version.before_write(target._data)
             raw(target)[...] = results[copy.result]
             if isinstance(target, Recorded):
                 edge = self._edge(node, copy.result)

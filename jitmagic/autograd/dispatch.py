@@ -141,9 +141,9 @@ def _at(kind: Any, ufunc: np.ufunc, inputs: Any, kwargs: dict[str, Any]) -> Any:
         return write(target, _add_at, ADD_AT, (target, values[0], index), {})
     if needs_gradient(inputs) and is_grad_enabled():
         raise GradientError(f"np.{ufunc.__name__}.at has no gradient; np.add.at has")
-    ufunc.at(*raw(inputs))
     if isinstance(target, Recorded):
-        target._version[0] += 1
+        target._version.before_write(target._data)
+    ufunc.at(*raw(inputs))
     return None
 
 

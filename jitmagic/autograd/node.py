@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -18,16 +19,16 @@ _order = itertools.count()
 
 # Where a cotangent goes: the entry of a node's results, or a leaf and 0.
 Edge: TypeAlias = "tuple[Any, int]"
-Version: TypeAlias = "list[int]"
 
 
 class Overwritten:
-    """Stands for a saved array that was changed in place since: it has a shape and a dtype, but no values any more."""
+    """Stands for a saved array that was changed in place since: it has a layout, but its values are gone."""
 
-    __slots__ = ("dtype", "ndim", "shape", "where")
+    __slots__ = ("dtype", "flags", "ndim", "shape", "strides", "where")
 
     def __init__(self, array: Any, where: str) -> None:
         self.shape, self.dtype, self.ndim, self.where = array.shape, array.dtype, array.ndim, where
+        self.strides, self.flags = array.strides, array.flags
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function in (np.zeros_like, np.shape, np.ndim, np.size):
@@ -74,19 +75,62 @@ def like_sequence(given: Any, items: Iterable[Any]) -> Any:
     return type(given)(*items) if hasattr(given, "_fields") else type(given)(items)
 
 
+class Version:
+    """Counts the writes to one memory, and copies what recorded operations still need of it before each."""
+
+    __slots__ = ("_limit", "_readers", "count")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._readers: list[weakref.ref[Saved]] = []
+        self._limit = 64
+
+    def add_reader(self, saved: Saved) -> None:
+        """``saved`` must keep the values that are there now."""
+        if len(self._readers) >= self._limit:
+            self._readers = [each for each in self._readers if each() is not None]
+            self._limit = 2 * len(self._readers) + 64
+        self._readers.append(weakref.ref(saved))
+
+    def before_write(self, data: Any) -> None:
+        """Call before the memory of ``data``, all of this memory or a part, is written."""
+        kept = []
+        for each in self._readers:
+            saved = each()
+            if saved is not None and np.may_share_memory(saved.data, data):
+                saved.data, saved.now = saved.data.copy(), None
+            elif saved is not None:
+                saved.then = self.count + 1  # its part stays as it is
+                kept.append(each)
+        self._readers = kept
+        self.count += 1
+
+
 class Saved:
-    """A value that a rule may need: data of a Tensor with its version then, or anything else."""
+    """A value that a rule may need: data of a Tensor with its version then, or anything else.
 
-    __slots__ = ("data", "edge", "kind", "now", "then")
+    With ``reads`` the values are kept through later writes; without, only the layout is.
+    """
 
-    def __init__(self, data: Any, edge: Edge | None = None, version: Version | None = None, kind: Any = None) -> None:
+    __slots__ = ("__weakref__", "data", "edge", "kind", "now", "then")
+
+    def __init__(
+        self,
+        data: Any,
+        edge: Edge | None = None,
+        version: Version | None = None,
+        kind: Any = None,
+        reads: bool = False,
+    ) -> None:
         self.data, self.edge, self.kind = data, edge, kind
         self.now = version
-        self.then = version[0] if version is not None else 0
+        self.then = version.count if version is not None else 0
+        if reads and version is not None and isinstance(data, np.ndarray):
+            version.add_reader(self)
 
     def value(self, name: str, as_tensor: bool) -> Any:
         """What the rule of ``name`` gets: data, or for higher derivatives a Tensor with its history."""
-        if self.now is not None and self.now[0] != self.then:
+        if self.now is not None and self.now.count != self.then:
             return Overwritten(self.data, name)
         if as_tensor and self.edge is not None:
             return self.kind._made(self.data, self.edge, self.now)
@@ -163,7 +207,7 @@ class OpNode(Node):
     def _lost_result(self) -> bool:
         """Whether the result was written since: ``x /= a`` and then ``x /= b``."""
         ans = self.ans
-        return isinstance(ans, Saved) and ans.now is not None and ans.now[0] != ans.then and not self.row.writes
+        return isinstance(ans, Saved) and ans.now is not None and ans.now.count != ans.then and not self.row.writes
 
     def _again(self, args: tuple[Any, ...]) -> Any:
         """The result computed once more, if what it was computed from is still there."""

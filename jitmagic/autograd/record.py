@@ -11,7 +11,8 @@ from jitmagic.autograd.modes import is_grad_enabled
 from jitmagic.autograd.node import Edge, ErrorNode, Node, OpNode, Saved, has_rule, like_sequence
 from jitmagic.autograd.recorded import Recorded, is_smooth, needs_gradient, raw, tensors_in
 from jitmagic.ops.functional import ViewStep
-from jitmagic.ops.gradients import Elementwise, by_position
+from jitmagic.ops.gradients import by_position
+from jitmagic.ops.lowering import View
 from jitmagic.ops.record import Op
 
 __all__ = ["histories", "node_of", "operands", "recorded", "saved_arguments", "without_rules"]
@@ -44,31 +45,34 @@ def histories(args: tuple[Any, ...]) -> tuple[list[Edge], Sources]:
 
 def saved_arguments(row: Op, args: tuple[Any, ...], sources: Sources) -> tuple[Any, ...]:
     """The arguments as a node keeps them: arrays that nobody counts the writes to are copied, if a rule reads them."""
-    snapshot = not _needs_no_values(row, sources)
+    reads = not (isinstance(row.lower, View) or row.name in LAYOUT_ONLY)
 
     def keep(value: Any) -> Any:
         if isinstance(value, Recorded):
-            return value._saved(value._history())
+            return value._saved(value._history(), reads or not is_smooth(value._data))
         if isinstance(value, list | tuple):
             return like_sequence(value, map(keep, value))
         if isinstance(value, slice):
             return raw(value)
-        if snapshot and isinstance(value, np.ndarray) and value.flags.writeable:
+        if isinstance(value, np.ndarray) and value.flags.writeable and (reads or not is_smooth(value)):
             return value.copy()
         return value
 
     return tuple(map(keep, args))
 
 
-def _needs_no_values(row: Op, sources: Sources) -> bool:
-    """True for sums and the like, whose derivative is constant."""
-    rules = row.vjp or ()
-    return all(
-        place < len(rules) and isinstance(rules[place], Elementwise) and row.name in CONSTANT for place, _ in sources
+# Rules of these, and of views, need to know how their real operands are laid out, not what is in them.
+LAYOUT_ONLY = frozenset(
+    name
+    for line in (
+        "add subtract negative positive conjugate sum mean cumsum trace diff ediff1d gradient where astype copy",
+        "copy_method array asarray asanyarray ascontiguousarray asfortranarray flatten concatenate stack vstack hstack",
+        "dstack column_stack append repeat tile meshgrid pad roll tril triu diagflat take take_along_axis compress",
+        "choose select extract update update_index add_at setitem fill copyto put place putmask put_along_axis",
+        "fill_diagonal full_like floor ceil trunc rint round fix",
     )
-
-
-CONSTANT = frozenset({"add", "subtract", "negative", "positive", "conjugate"})
+    for name in line.split()
+)
 
 
 def node_of(

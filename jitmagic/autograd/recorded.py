@@ -45,7 +45,7 @@ class Recorded:
         self._data = data
         self._edge = edge
         self._requires = requires
-        self._version = [0] if version is None else version
+        self._version = Version() if version is None else version
         self._root = None
         self._path = ()
         self._epoch = 0
@@ -74,8 +74,8 @@ class Recorded:
             data = result if step.item is None else result[step.item]
         return edge
 
-    def _saved(self, edge: Edge | None) -> Saved:
-        return Saved(self._data, edge, self._version, type(self))
+    def _saved(self, edge: Edge | None, reads: bool = False) -> Saved:
+        return Saved(self._data, edge, self._version, type(self), reads)
 
     def _owner(self) -> Recorded:
         return self if self._root is None else self._root

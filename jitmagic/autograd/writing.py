@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from jitmagic.autograd.modes import is_grad_enabled
-from jitmagic.autograd.node import Edge, ErrorNode, Node, OpNode, Saved
-from jitmagic.autograd.record import histories, operands, saved_arguments, without_rules
+from jitmagic.autograd.node import Edge, Node, OpNode, Saved
+from jitmagic.autograd.record import histories, node_of
 from jitmagic.autograd.recorded import Recorded, is_smooth, raw
 from jitmagic.errors import GradientError
 from jitmagic.ops.functional import UPDATE
@@ -37,37 +37,23 @@ def write(target: Any, perform: Callable[..., Any], row: Op, args: tuple[Any, ..
         target._check_may_write()
     node: Node | None = None
     if edges and is_smooth(target._data):
-        node = _node_before_write(target, row, args, kwargs, edges, sources)
+        node = node_of(row, args, kwargs, edges, sources, 1)
+    target._version.before_write(target._data)
     result = perform(*raw(args), **raw(kwargs))
     written(target, node)
     return result
 
 
-REREAD = frozenset({"ipow", "sort_in_place", "partition_in_place"})  # their rules need what was there before
-
-
-def _node_before_write(
-    target: Recorded, row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any], edges: Any, sources: Any
-) -> Node:
-    """The node of a write, with copies of operands that the write will change and that a rule may read."""
-    reason = without_rules(row, sources)
-    if reason:
-        return ErrorNode(row.name, reason, edges)
-    kept = list(saved_arguments(row, args, sources))
-    for place, entry, tensor in operands(args):
-        reads = not row.writes or row.name in REREAD
-        if reads and entry is None and np.may_share_memory(tensor._data, target._data):
-            kept[place] = Saved(tensor._data.copy(), tensor._history(), [0], type(tensor))
-    return OpNode(row, tuple(kept), raw(kwargs), edges, sources)
+RESULT_READ = frozenset({"ipow", "sort_in_place", "partition_in_place"})  # their rules need what was written
 
 
 def written(target: Recorded, node: Node | None) -> None:
-    """Count the write; make ``node``, if there is one, the history of what was written."""
-    target._version[0] += 1
+    """Make ``node``, if there is one, the history of what was written."""
     if node is None:
         return
     if isinstance(node, OpNode):
-        node.ans = Saved(target._data, (node, 0), target._version, type(target))
+        reads = node.row.name in RESULT_READ
+        node.ans = Saved(target._data, (node, 0), target._version, type(target), reads)
     owner = target._owner()
     owner._edge = (node, 0) if owner is target else _update(owner, target, node)
     owner._epoch += 1
@@ -94,17 +80,18 @@ def write_into(kind: Any, out: Any, perform: Callable[..., Any], row: Op, args: 
     outs = out if isinstance(out, tuple) else (out,)
     _check_outs(row, outs, edges)
     if not isinstance(out, Recorded):
-        result = perform()
         for each in outs:
             if isinstance(each, Recorded):
-                each._version[0] += 1
+                each._version.before_write(each._data)
+        result = perform()
         return out if isinstance(out, tuple) else result
     before = out._history() if is_grad_enabled() else None
     node, computed = None, None
     if is_smooth(out._data) and (edges or before is not None):
         mask = kwargs.pop("where", True) if isinstance(row.call, np.ufunc) else True
-        computed = _node_before_write(out, row, args, kwargs, edges, sources) if edges else None
+        computed = node_of(row, args, kwargs, edges, sources, 1) if edges else None
         node = _copied(out, before, computed, raw(mask))
+    out._version.before_write(out._data)
     perform()
     written(out, node)
     if isinstance(computed, OpNode):
