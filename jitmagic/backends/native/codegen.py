@@ -1,4 +1,4 @@
-"""Takes the text of a kernel, gives object code through Numba.
+"""Takes the text of a kernel, gives object code.
 
 Importing this module imports Numba.
 """
@@ -11,13 +11,16 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import codegen, compiler, registry, types
+from numba.core.callconv import create_error_model
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.cpu_options import FastMathOptions
+from numba.core.fastmathpass import rewrite_module
 
 from jitmagic.backends.native.abi import FEW_TURNS, Status
 from jitmagic.backends.native.intrinsics import NAMESPACE
+from jitmagic.backends.native.lowering import lower
 from jitmagic.backends.native.store import Stored
-from jitmagic.errors import InternalError
+from jitmagic.errors import InternalError, Unsupported
 
 __all__ = ["ENTRY", "assembly", "generate"]
 
@@ -25,7 +28,10 @@ __all__ = ["ENTRY", "assembly", "generate"]
 _new_flags: Any = compiler.Flags
 _fast_math: Any = FastMathOptions
 _compile_extra: Any = compiler.compile_extra
+_error_model: Any = create_error_model
+_allow_fast_math: Any = rewrite_module
 
+_ALLOWED = {"contract", "reassoc"}  # by ``fastmath``: NaN and infinities stay
 ENTRY = "jitmagic_kernel"  # the symbol of every kernel; each is linked by itself
 
 
@@ -46,7 +52,8 @@ class _ScalarCodegen(_HostCodegen):
     """The same without vectorised loops, for texts that start with ``FEW_TURNS``."""
 
     def _pass_builder(self, **options: Any) -> Any:
-        return super()._pass_builder(**{**options, "loop_vectorize": False})  # type: ignore[no-untyped-call]  # Numba has no annotations
+        builder: Any = super()
+        return builder._pass_builder(**{**options, "loop_vectorize": False})
 
 
 @cache
@@ -87,6 +94,33 @@ def _add_entry(context: Any, inline: bool, library: Any, description: Any, env: 
     library.add_ir_module(module)
 
 
+@cache
+def _lowering() -> tuple[Any, Any]:
+    """Numba's context for ``lower``, and LLVM's description of this CPU."""
+    typing_context, host = _contexts(_HostCodegen)
+    typing_context.refresh()
+    host.refresh()
+    return host.subtarget(error_model=_error_model("numpy", host)), host.codegen()._tm
+
+
+def _optimised(source: str, name: str, fastmath: bool) -> Any:
+    """LLVM's module of a text that ``lowering`` knows; None for others. One run of one pipeline over one module."""
+    context, machine = _lowering()
+    try:
+        module = lower(context, source, name, ENTRY)
+    except Unsupported:
+        return None
+    if fastmath:
+        _allow_fast_math(module, _fast_math(_ALLOWED))
+    optimised = llvm.parse_assembly(str(module))
+    tuning = llvm.create_pipeline_tuning_options(speed_level=3)
+    tuning.loop_vectorization = not source.startswith(FEW_TURNS)
+    tuning.slp_vectorization = True
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(optimised, builder)
+    return optimised
+
+
 _FLAGS = {
     "error_model": "numpy",  # no ZeroDivisionError
     "boundscheck": False,
@@ -101,19 +135,28 @@ def _flags(fastmath: bool) -> Any:
     flags = _new_flags()
     for name, value in _FLAGS.items():
         setattr(flags, name, value)
-    flags.fastmath = _fast_math({"contract", "reassoc"} if fastmath else False)  # NaN and infinities stay
+    flags.fastmath = _fast_math(_ALLOWED if fastmath else False)
     return flags
 
 
 @global_compiler_lock  # type: ignore[untyped-decorator]  # Numba has no annotations
 def generate(source: str, name: str, filename: str, fastmath: bool) -> Stored:
-    """Compile ``def <name>(args, lo, hi)``; errors of Numba become InternalError."""
+    """Compile ``def <name>(args, lo, hi)``; what ``lowering`` does not know goes through all of Numba.
+
+    Errors of Numba become InternalError.
+    """
+    module = _optimised(source, name, fastmath)
+    if module is not None:
+        return Stored(ENTRY, _lowering()[1].emit_object(module))
     return Stored(ENTRY, _compile(source, name, filename, fastmath).emit_native_object())
 
 
 @global_compiler_lock  # type: ignore[untyped-decorator]  # Numba has no annotations
 def assembly(source: str, name: str, *, fastmath: bool = False) -> str:
     """The assembly text of a kernel, for tests and for people."""
+    module = _optimised(source, name, fastmath)
+    if module is not None:
+        return str(_lowering()[1].emit_assembly(module))
     library = _compile(source, name, f"<jitmagic kernel {name}>", fastmath)
     library.finalize()
     return str(library.get_asm_str())

@@ -50,7 +50,8 @@ def _platform_key() -> str:
     generator.
     """
     own = hashlib.sha256()
-    for file in ("abi.py", "approximations.py", "codegen.py", "flags.py", "intrinsics.py"):
+    files = ("abi", "approximations", "callees", "codegen", "flags", "intrinsics", "lowering")
+    for file in (f"{name}.py" for name in files):
         own.update(Path(__file__).with_name(file).read_bytes())
     return "\n".join(
         [
