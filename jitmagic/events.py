@@ -107,7 +107,10 @@ class CompileEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class RecompileEvent(Event):
-    """A call matched no entry: the first failing guard of the closest entry, then and now."""
+    """A call matched no entry: the first failing guard of the closest entry, then and now.
+
+    ``caller`` is the line that made the call, ``read_at`` the one whose trace read what has changed.
+    """
 
     call: int
     guard: str
@@ -117,6 +120,7 @@ class RecompileEvent(Event):
     cost_ns: int
     remedy: str
     caller: Span | None = None
+    read_at: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,6 +175,8 @@ def recompile_section(cause: Cause, setting: Setting) -> Details:
     )
     origin = cause.source if cause.source not in cause.guard else ""
     body: list[Part] = [Paragraph(("from: ", origin))] if origin else []
+    if cause.read_at is not None:
+        body.append(Paragraph(("read at: ", setting.sources.place(cause.read_at))))
     return Details(summary, [*body, *_advice(cause.remedy), *setting.define("recompile")], open=True)
 
 

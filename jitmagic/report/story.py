@@ -116,6 +116,7 @@ class Cause:
     cost_ns: int
     calls: tuple[int, ...]
     callers: tuple[Span, ...]
+    read_at: Span | None = None
 
 
 def fold_recompiles(events: Sequence[RecompileEvent]) -> list[Cause]:
@@ -149,6 +150,7 @@ def _cause(group: Sequence[RecompileEvent]) -> Cause:
         cost_ns=sum(e.cost_ns for e in group),
         calls=tuple(e.call for e in group),
         callers=tuple(callers),
+        read_at=first.read_at,
     )
 
 

@@ -87,7 +87,7 @@ def tell_recompile(frame: CompiledFrame, failure: Failure, cost_ns: int, caller:
         RecompileEvent(
             record.name,
             record.owner,
-            guard.span or record.span,
+            record.span,
             call=calls_so_far(frame),
             guard=readable(guard.text),
             source=readable(guard.source.text),
@@ -96,6 +96,7 @@ def tell_recompile(frame: CompiledFrame, failure: Failure, cost_ns: int, caller:
             cost_ns=cost_ns,
             remedy=readable(guard.remedy) or _REMEDIES.get(guard.kind, _NO_REMEDY),
             caller=caller,
+            read_at=guard.span,
         )
     )
 

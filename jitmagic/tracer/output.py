@@ -113,12 +113,14 @@ class OutputGraph:
 
     def __post_init__(self) -> None:
         self.env.on_specialise = self._on_specialise
+        self.guards.where = self._line
 
     def let_go(self) -> None:
         """Hold the values of the call no longer: trackers and evaluators form cycles, which live until a collection."""
         builder = self.builder
         for table in (self.tracked, self.held_arrays, builder.by_source, builder.closures, builder.stand_ins):
             table.clear()
+        self.guards.where = None
         self.examples = []
         self.effects = []
         self.evaluating.clear()
@@ -196,6 +198,10 @@ class OutputGraph:
                 f"{promise} was marked dynamic with jm.mark_dynamic, but {self._here()} needs it to be {value}. "
                 "Remove the decision on this size, or use jm.maybe_mark_dynamic."
             )
+
+    def _line(self) -> Span | None:
+        """The line of what is being evaluated; None before the first."""
+        return self.evaluating[-1].span if self.evaluating and self.evaluating[-1].node is not None else None
 
     def _here(self) -> str:
         """What is being evaluated, for messages."""

@@ -230,6 +230,21 @@ def test_g15_each_recompile_names_what_changed_from_what_to_what() -> None:
     assert (shape.guard, shape.then, shape.now) == ("x.shape", "(3,)", "(2, 2)")
     assert (value.guard, value.then, value.now) == ("K", "2.5", "7.5")
     assert all(w.remedy for w in (dtype, shape, value))
+    assert all(w.cost_ns > 0 and w.location is not None for w in (dtype, shape, value))
+
+
+def test_g15_each_recompile_names_the_line_that_read_what_changed() -> None:
+    text = "K = 2.5\ndef h(x):\n    return x * K\ndef f(x):\n    y = x + 1\n    return h(y)"
+    names, f = compiled(text)
+    for value in (2.5, 3.5, 2.5, 4.5):
+        names["K"] = value
+        f(np.ones(3))
+    first, second = jm.recompiles(f)
+    assert (first.guard, first.then, first.now, first.count) == ("K", "2.5", "3.5", 1)
+    assert first.read_at is not None
+    assert first.read_at.line == 3
+    assert second.read_at == first.read_at
+    assert "line 3" in str(first)
 
 
 # -- G16: checking guards runs nothing of the user's

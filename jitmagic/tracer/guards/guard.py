@@ -7,8 +7,8 @@ Parents come before children: a guard on ``x`` precedes those on ``x[0]``, whose
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jitmagic.errors import Span
@@ -53,12 +53,18 @@ class Guard:
 
 @dataclass(slots=True)
 class GuardSet:
-    """Guards in the order in which the trace relied on them; equal guards are stored once."""
+    """Guards in the order in which the trace relied on them; equal guards are stored once.
 
+    ``where`` gives the line that is being traced: a guard that is added there says so.
+    """
+
+    where: Callable[[], Span | None] | None = None
     _guards: dict[tuple[Any, ...], Guard] = field(default_factory=dict)
 
     def add(self, guard: Guard) -> None:
-        self._guards.setdefault(guard.key, guard)
+        if guard.key not in self._guards:
+            span = guard.span or (self.where() if self.where is not None else None)
+            self._guards[guard.key] = guard if span is guard.span else replace(guard, span=span)
 
     def __iter__(self) -> Iterator[Guard]:
         return iter(self._guards.values())
