@@ -40,7 +40,14 @@ MODEL = (
     "        self.w = nn.Parameter(np.arange(6.0).reshape(2, 3))\n    def forward(self, x): return x * self.w\n"
     "m = M()\ndef f(x): return m(x)"
 )
+TENSOR = (
+    "import jitmagic as jm\nrecords = True\nt = jm.Tensor(np.arange(3.0), requires_grad=True)\n"
+    "def f(t): return t * 2.0\ndef g():\n    if records: y = f(t)\n    else:\n        with jm.no_grad(): y = f(t)\n"
+    "    return np.append(y.detach().numpy(), y.requires_grad)"
+)
 ROWS = [
+    Row("GRAD_MODE", TENSOR, "u = jm.Tensor(np.ones(3))", "records = False", "g()"),
+    Row("REQUIRES_GRAD", TENSOR, "t = jm.Tensor(np.ones(3), requires_grad=True)", "t = jm.Tensor(np.ones(3))", "g()"),
     Row("ALIAS", "w = np.ones((2, 3))\nv = w\ndef f(x): return x + w + v", "u = w", "v = np.ones((2, 3))"),
     Row("ARRAY_MATCH", "def f(x): return x * 2", "x = x + 1", "x = x.astype('f4')"),
     Row("BUILTIN_MATCH", "def f(x): return x * len(x)", "def max(x): return 10", "def len(x): return 10"),
