@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["define", "loop_calls", "outcome", "seen"]
+__all__ = ["define", "loop_calls", "outcome", "outcome_on", "seen"]
 
 
 def define(text: str, name: str, **scope: Any) -> Callable[..., Any]:
@@ -36,6 +36,10 @@ def seen(value: Any) -> Any:
 
 
 def _bits(value: Any) -> Any:
+    if value.dtype.hasobject:
+        return [seen(v) for v in value.ravel().tolist()]
+    if value.dtype.kind == "c":
+        return _bits(value.real), _bits(value.imag)
     if value.dtype.kind == "f":  # the payload and sign of a NaN are excepted
         value = np.where(np.isnan(value), np.array(np.nan, value.dtype), value)
     return value.tobytes()
@@ -43,7 +47,11 @@ def _bits(value: Any) -> Any:
 
 def outcome(function: Callable[..., Any], arguments: Sequence[Any]) -> dict[str, Any]:
     """What a call with a copy of the arguments shows."""
-    given = copy.deepcopy(list(arguments))
+    return outcome_on(function, copy.deepcopy(list(arguments)))
+
+
+def outcome_on(function: Callable[..., Any], given: list[Any]) -> dict[str, Any]:
+    """What a call with these very arguments shows: memory layout and flags are not always copied."""
     shown: dict[str, Any] = {}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
