@@ -33,7 +33,7 @@ __all__ = ["arguments_of", "campaign"]
 
 Arguments = list[Any]
 CALLS = 10_000
-CALLS_PER_COMPILE = 400  # then the function is compiled anew, so that other arguments come first
+CALLS_PER_COMPILE = 5_000  # then the function is compiled anew, so that other arguments come first
 SHOWN = 3  # differences that are told in full
 SIZES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 11)
 HUGE = (2**31 - 1, -(2**31), 2**53 + 1, 2**62, 2**63 - 1, -(2**63))
