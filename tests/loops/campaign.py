@@ -64,7 +64,8 @@ def _made(make: Any, rng: np.random.Generator) -> Arguments:
 
 def _changed(value: Any, rng: np.random.Generator) -> Any:
     if rng.random() < 0.05:
-        return copy.deepcopy(THINGS[int(rng.integers(len(THINGS)))])
+        things = [t for t in THINGS if isinstance(value, np.ndarray) or not isinstance(t, int) or t < 10]
+        return copy.deepcopy(things[int(rng.integers(len(things)))])
     if not isinstance(value, np.ndarray):
         return _number(value, rng)
     return _CHANGES[int(rng.integers(len(_CHANGES)))](value, rng) if value.ndim else value.astype(np.int8)
@@ -169,7 +170,8 @@ def campaign(name: str, calls: int, first: int = 0) -> dict[str, Any]:
         found = outcome_on(compiled, arguments_of(name, first + call))
         if found != wanted:
             differed.append(
-                f"call {first + call} with {arguments_of(name, first + call)!r}:\n  plain    {wanted}\n  compiled {found}"
+                f"call {first + call} with {arguments_of(name, first + call)!r}:"
+                f"\n  plain    {wanted}\n  compiled {found}"
             )
     return {"calls": calls, "served": served + compiled.jit.hits, "differed": differed}
 

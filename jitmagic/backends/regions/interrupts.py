@@ -12,14 +12,16 @@ from typing import Any
 
 from llvmlite import ir
 
-__all__ = ["POOL", "STATE", "THREAD", "call_python", "close_state", "look_function"]
+__all__ = ["POOL", "STATE", "STOP", "STOP_AT", "THREAD", "call_python", "close_state", "look_function"]
 
-STATE = ir.ArrayType(ir.IntType(64), 3)  # the clock when Python was asked last; see below for the others
+STATE = ir.ArrayType(ir.IntType(64), 5)  # the clock when Python was asked last; see below for the others
 _CYCLES = 20_000_000  # 5 to 10 ms
 _HAS_CLOCK = platform.machine().lower() in ("x86_64", "amd64")  # elsewhere a program may not read the counter
 _LOOKS = 8  # without a clock
 I1, I32, I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
-THREAD, POOL = 1, 2  # words of the state: the thread state if the GIL is away; the pool, if it has been asked for
+# Words of the state: the thread state if the GIL is away; the pool, if it has been asked for; in a part of a kernel
+# that threads share, the address of the word that tells all of them to stop; that word.
+THREAD, POOL, STOP_AT, STOP = 1, 2, 3, 4
 
 
 def look_function(module: ir.Module) -> ir.Function:
@@ -35,6 +37,7 @@ def look_function(module: ir.Module) -> ir.Function:
     (state,) = function.args
     b = ir.IRBuilder(function.append_basic_block("entry"))
     last, thread = state, b.gep(state, [I64(THREAD)])
+    _return_if_stopped(b, state)
     _return_unless_due(b, last)
     held = b.load(thread)
     with b.if_then(b.icmp_unsigned("!=", held, I64(0))):
@@ -57,6 +60,15 @@ def look_function(module: ir.Module) -> ir.Function:
     found.add_incoming(found_there, end_there)
     b.ret(b.zext(found, I64))
     return function
+
+
+def _return_if_stopped(b: ir.IRBuilder, state: Any) -> None:
+    """Another thread has met the end of the kernel, Ctrl-C say, which only the main thread sees."""
+    place = b.load(b.gep(state, [I64(STOP_AT)]))
+    with b.if_then(b.icmp_unsigned("!=", place, I64(0)), likely=False):
+        flag = b.load_atomic(b.inttoptr(place, I64.as_pointer()), ordering="monotonic", align=8)
+        with b.if_then(b.icmp_unsigned("!=", flag, I64(0)), likely=False):
+            b.ret(I64(1))
 
 
 def _return_unless_due(b: ir.IRBuilder, last: Any) -> None:

@@ -3,12 +3,13 @@
     def part0(args, lo, hi):                        t1 = np.float64(c0 - 0) * (2 + ...)
         outer = arg(args, 0)                        if t1 > 200000.0:
         a0 = arg(outer, 0)                              status = spread(part0, pool, 0, c0, 1 + ..., s_float64)
-        s_float64 = arg_float64(args, 1)            else:
+        s_float64 = arg_float64(args, 2)            else:
         for at1 in range(lo, hi, 1):                    status = alone(part0, pool, 0, c0, 1, s_float64)
             ...                                     if status != 0:
         return OK                                       return status
 
-What the loop reads from around it is handed over in a block: the kernel's own ``args`` first, then numbers.
+What the loop reads from around it is handed over in a block: the kernel's own ``args``, the address of a word by
+which one thread stops all, then numbers.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def _function(
     step = int(loop.step.value) if isinstance(loop.step, ir.Const) else 1
     lines = [f"def {name}(args, lo, hi):", "    outer = arg(args, 0)", "    bad = 0", f"    budget({budget(e.region)})"]
     lines += [f"    {line}" for line in e.array_lines("outer")]
-    lines += [f"    {n} = {_captured(k + 1, kind)}" for k, (n, kind) in enumerate(captured)]
+    lines += [f"    {n} = {_captured(k + 2, kind)}" for k, (n, kind) in enumerate(captured)]
     own = {s.variable.name: s.variable.type for s in statements(loop.body) if isinstance(s, ir.Assign)}
     lines += [f"    {n} = {ZEROS.get(kind, '0')}" for n, kind in own.items() if n not in dict(captured)]
     number = counter if step == 1 else f"{counter}_number"

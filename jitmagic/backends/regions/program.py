@@ -19,11 +19,11 @@ import numpy as np
 
 from jitmagic.backends.base import Bail
 from jitmagic.backends.native import FloatFlag, InnerLoop, Kernel, compile_kernel, inner_loop, make_launcher
-from jitmagic.backends.native.pool import pool_state
 from jitmagic.backends.numba_cpu.conditions import listened
 from jitmagic.backends.regions.emit import Kernel as Emitted
 from jitmagic.backends.regions.emit import emit
 from jitmagic.backends.regions.machine import generate
+from jitmagic.backends.regions.spreading import pool_or_none
 from jitmagic.graph import region as ir
 
 __all__ = ["RegionProgram", "compile_region"]
@@ -65,7 +65,7 @@ class RegionProgram:
             "empty": np.empty,
             "int64": np.int64,
             **{v.type: np.dtype(v.type).type for v in region.results if not v.type.startswith("py")},
-            "pool": id(pool_state),
+            "pool": id(pool_or_none),
             **{f"k{i}": value for i, value in enumerate(made.constants)},
             **{f"u{i}": int(table.ctypes.data) for i, (_, table) in enumerate(self.tables)},
         }

@@ -11,10 +11,10 @@ from typing import Any
 from llvmlite import ir
 
 from jitmagic.backends.native.flags import C_FLAGS
-from jitmagic.backends.native.pool import RUN_OFFSET, SIZE_OFFSET
+from jitmagic.backends.native.pool import RUN_OFFSET, SIZE_OFFSET, pool_state
 from jitmagic.backends.regions.interrupts import POOL, THREAD, call_python
 
-__all__ = ["CHUNK_WORK", "SPREAD_WORK", "spread_function"]
+__all__ = ["CHUNK_WORK", "SPREAD_WORK", "pool_or_none", "spread_function"]
 
 SPREAD_WORK = 200_000  # statements above which a loop is worth the 5 to 50 us that waking the pool costs
 CHUNK_WORK = 25_000  # no chunk has less work
@@ -22,6 +22,14 @@ _CHUNKS_PER_THREAD = 4
 I32, I64 = ir.IntType(32), ir.IntType(64)
 _NO_POOL = 1
 _PART = ir.FunctionType(I64, [I64, I64, I64])
+
+
+def pool_or_none() -> int:
+    """The address of the pool's state, or 0; what a kernel calls, which can raise nothing but KeyboardInterrupt."""
+    try:
+        return pool_state()
+    except Exception:  # no memory, no threads: the loop runs on this one
+        return 0
 
 
 def spread_function(module: ir.Module) -> ir.Function:
@@ -72,8 +80,9 @@ def _pool(b: ir.IRBuilder, state: Any, pool_state: Any) -> Any:
                 address = call_python(b, "PyLong_AsLongLong", I64, answer)
                 call_python(b, "Py_DecRef", ir.VoidType(), answer)
                 b.store(b.select(b.icmp_signed(">", address, I64(0)), address, I64(_NO_POOL)), found)
-            with failed:
+            with failed:  # by Ctrl-C, which is put back for the next look
                 call_python(b, "PyErr_Clear", ir.VoidType())
+                call_python(b, "PyErr_SetInterrupt", ir.VoidType())
     return b.load(found)
 
 

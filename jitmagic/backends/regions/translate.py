@@ -20,7 +20,7 @@ from typing import Any
 from llvmlite import ir
 
 from jitmagic.backends.native.abi import Status
-from jitmagic.backends.regions.interrupts import STATE, close_state
+from jitmagic.backends.regions.interrupts import STATE, STOP_AT, close_state
 from jitmagic.backends.regions.words import CALLS, I1, I64, UNLIKELY, Words
 from jitmagic.errors import InternalError
 
@@ -38,7 +38,7 @@ def translate(source: str) -> str:
             raise InternalError(f"no kernel: {source}")
         inner = _translated(module, definition, parts)
         is_part = definition.name != "region"
-        outer = _enter(module, inner, definition.name if is_part else ENTRY)
+        outer = _enter(module, inner, definition.name if is_part else ENTRY, is_part=is_part)
         if is_part:
             outer.linkage = "internal"
             outer.attributes.add("noinline")  # what it reads of its block must not move to where that is written
@@ -64,15 +64,24 @@ def _translated(module: ir.Module, definition: ast.FunctionDef, parts: Mapping[s
     return function
 
 
-def _enter(module: ir.Module, body: ir.Function, name: str) -> ir.Function:
-    """What the launcher or the pool calls: the body, with a place for the state of its interrupts."""
+def _enter(module: ir.Module, body: ir.Function, name: str, *, is_part: bool) -> ir.Function:
+    """What the launcher or the pool calls: the body, with a place for the state of its interrupts.
+
+    A part that fails tells the threads that run other pieces of it to stop.
+    """
     entry = ir.Function(module, ir.FunctionType(I64, [I64, I64, I64]), name)
     entry.attributes.add("nounwind")
     builder = ir.IRBuilder(entry.append_basic_block("entry"))
     state = builder.alloca(STATE)
     builder.store(ir.Constant(STATE, None), state)
     words = builder.gep(state, [I64(0), I64(0)])
+    if is_part:
+        stop = builder.load(builder.inttoptr(builder.add(entry.args[0], I64(8)), I64.as_pointer()))
+        builder.store(stop, builder.gep(words, [I64(STOP_AT)]))
     status = builder.call(body, [*entry.args, words])
+    if is_part:
+        with builder.if_then(builder.icmp_signed("!=", status, I64(0)), likely=False):
+            builder.store_atomic(I64(1), builder.inttoptr(stop, I64.as_pointer()), ordering="monotonic", align=8)
     close_state(builder, words)
     builder.ret(status)
     return entry

@@ -11,7 +11,7 @@ from typing import Any
 from llvmlite import ir
 
 from jitmagic.backends.native.abi import Status
-from jitmagic.backends.regions.interrupts import look_function
+from jitmagic.backends.regions.interrupts import STOP, look_function
 from jitmagic.backends.regions.spreading import spread_function
 from jitmagic.errors import InternalError
 
@@ -278,11 +278,13 @@ def _budget(w: Words, rounds: Any) -> None:
 
 
 def _block(w: Words, values: Sequence[Any]) -> Any:
-    """The address of a block for a part of the kernel: the kernel's own ``args``, then numbers."""
+    """The address of a block for a part of the kernel: its own ``args``, the word that stops all threads, numbers."""
     b = w.builder
-    place = w.places.alloca(ir.ArrayType(I64, 1 + len(values)))
+    stop = b.gep(w.state, [I64(STOP)])
+    b.store(I64(0), stop)
+    place = w.places.alloca(ir.ArrayType(I64, 2 + len(values)))
     start = b.ptrtoint(place, I64)
-    for index, value in enumerate((w.args, *values)):
+    for index, value in enumerate((w.args, b.ptrtoint(stop, I64), *values)):
         if value.type == F32:
             value = b.fpext(value, F64)
         elif value.type == I1:
