@@ -182,8 +182,8 @@ def _right(name: str) -> Arguments:
 
 def _child(name: str, calls: int, first: int) -> int:
     faulthandler.enable()
-    parts.SPREAD_WORK = 500.0  # type: ignore[assignment]  # threads come in at sizes that are quick to check
-    parts.CHUNK_WORK = 50.0  # type: ignore[assignment]
+    parts.SPREAD_WORK = 500.0  # threads come in at sizes that are quick to check
+    parts.CHUNK_WORK = 50.0
     print(json.dumps(campaign(name, calls, first)))
     return 0
 

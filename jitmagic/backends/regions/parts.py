@@ -51,8 +51,8 @@ def spread_loop(e: Writer, loop: ir.For, ends: Sequence[str]) -> bool:
         rounds = f"(({rounds} + {abs(step) - 1}) // {abs(step)})"
     lo, hi = (start, stop) if step == 1 else ("0", e.hold(rounds))
     unit = e.hold(_work(e, loop.body))
-    given = ", ".join(["pool", lo, hi, f"1 + np.int64({float(CHUNK_WORK)} / {unit})", *captured])
-    e.line(f"if np.float64({rounds}) * {unit} > {float(SPREAD_WORK)}:")
+    given = ", ".join(["pool", lo, hi, f"1 + np.int64({CHUNK_WORK} / {unit})", *captured])
+    e.line(f"if np.float64({rounds}) * {unit} > {SPREAD_WORK}:")
     e.line(f"    status = spread({name}, {given})")
     e.line("else:")
     e.line(f"    status = alone({name}, {given})")

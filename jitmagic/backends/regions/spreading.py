@@ -16,8 +16,8 @@ from jitmagic.backends.regions.interrupts import POOL, THREAD, call_python
 
 __all__ = ["CHUNK_WORK", "SPREAD_WORK", "pool_or_none", "spread_function"]
 
-SPREAD_WORK = 200_000  # statements above which a loop is worth the 5 to 50 us that waking the pool costs
-CHUNK_WORK = 25_000  # no chunk has less work
+SPREAD_WORK = 200_000.0  # statements above which a loop is worth the 5 to 50 us that waking the pool costs
+CHUNK_WORK = 25_000.0  # no chunk has less work
 _CHUNKS_PER_THREAD = 4
 I32, I64 = ir.IntType(32), ir.IntType(64)
 _NO_POOL = 1
