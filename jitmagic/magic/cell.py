@@ -45,7 +45,7 @@ class CellCompiler:
         tree = parse(self.shell, source)
         made = Made()
         table = self._marked(tree, options, made)
-        program = CellProgram(tree, source.filename, table)
+        program = CellProgram(tree, source.filename, table, self._loops(options))
         if not table:
             _say_if_hidden(body)
         self.collector.defined(source.filename, options)
@@ -54,6 +54,10 @@ class CellCompiler:
         with self._timing(options, made):
             outcome = run(self.shell, program)
         return _value(outcome, body)
+
+    def _loops(self, options: CellOptions) -> Any:
+        """What runs loops at top level; nothing where the user has chosen what is compiled, or how."""
+        return self.engine.run_loop if options.backend == "numba" and not (options.names or options.check) else None
 
     async def _run_async(self, program: CellProgram, options: CellOptions, made: Made, body: str) -> Any:
         __tracebackhide__ = True

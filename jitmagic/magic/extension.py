@@ -31,4 +31,9 @@ def _loader() -> Any:
 
 def _engine() -> Engine:
     api = importlib.import_module("jitmagic.api")
-    return Engine(api.compile, compiled_functions, _loader().draw_card, api.list_backends, api.reset)
+    return Engine(api.compile, compiled_functions, _loader().draw_card, api.list_backends, api.reset, _run_loop)
+
+
+def _run_loop(statement: Any, namespace: dict[str, Any], filename: str) -> bool:
+    ran: bool = importlib.import_module("jitmagic.runtime.once").run_if_long(statement, namespace, filename)
+    return ran

@@ -30,6 +30,7 @@ class CellProgram:
     tree: ast.Module
     filename: str
     table: Mapping[str, Any]
+    run_loop: Callable[[ast.stmt, dict[str, Any], str], bool] | None = None  # for loops at top level
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,10 @@ async def _steps(shell: Any, program: CellProgram) -> Outcome:
     __tracebackhide__ = True
     value = None
     try:
-        for code in _codes(shell, program):
+        for node, code in _codes(shell, program):
+            if _ran_compiled(shell, program, node):
+                value = None
+                continue
             value = eval(code, shell.user_global_ns, shell.user_ns)
             if code.co_flags & inspect.CO_COROUTINE:
                 value = await value
@@ -93,13 +97,20 @@ async def _steps(shell: Any, program: CellProgram) -> Outcome:
     return Outcome(value)
 
 
-def _codes(shell: Any, program: CellProgram) -> Iterator[CodeType]:
+def _codes(shell: Any, program: CellProgram) -> Iterator[tuple[ast.stmt, CodeType]]:
     for node, mode in _modes(program.tree.body, shell.ast_node_interactivity):
         try:
             code = _compile(shell, _WRAP[mode](node), program.filename, mode)
         except SyntaxError as error:
             raise error.with_traceback(None) from None
-        yield bind(code, program.table)
+        yield node, bind(code, program.table)
+
+
+def _ran_compiled(shell: Any, program: CellProgram, node: ast.stmt) -> bool:
+    """Whether a loop at top level was run as one kernel, with all that it leaves in the namespace."""
+    if program.run_loop is None or shell.user_ns is not shell.user_global_ns:
+        return False
+    return program.run_loop(node, shell.user_ns, program.filename)
 
 
 def _compile(shell: Any, tree: ast.AST, filename: str, mode: str) -> CodeType:

@@ -31,7 +31,7 @@ from jitmagic.tracer.guards.explain import Failure
 from jitmagic.tracer.guards.guard import GuardSet
 from jitmagic.tracer.program import make_program
 
-__all__ = ["CaptureStep", "Compiler", "LowerStep", "is_tracing"]
+__all__ = ["CaptureStep", "Compiler", "LowerStep", "is_tracing", "tracing"]
 
 _REPORT = "please report this; the function runs as plain Python"
 
@@ -52,7 +52,8 @@ def is_tracing() -> bool:
 
 
 @contextmanager
-def _tracing() -> Iterator[None]:
+def tracing() -> Iterator[None]:
+    """Inside, calls of compiled functions in this thread run plainly."""
     _thread.depth += 1
     try:
         yield
@@ -85,7 +86,7 @@ class Compiler:
         closest = _closest_failure(frame, arguments, names)
         started = time.perf_counter_ns()
         try:
-            with _tracing():
+            with tracing():
                 capture = self.capture(frame.function_for(cells), arguments, frame.options, frame.state)
                 entry = self._entry(frame, capture, values)
         except UserError:

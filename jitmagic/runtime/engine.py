@@ -10,13 +10,13 @@ from jitmagic.runtime.lowering import lower
 from jitmagic.runtime.serving import Server
 from jitmagic.tracer.capture import Capture, FrameState, Options
 
-__all__ = ["serve"]
+__all__ = ["capture", "serve"]
 
 
-def _capture(function: FunctionType, arguments: dict[str, Any], options: Options, state: FrameState) -> Capture:
+def capture(function: FunctionType, arguments: dict[str, Any], options: Options, state: FrameState) -> Capture:
     """The tracer is loaded at the first call that needs it: it is half of the package."""
-    capture: Capture = importlib.import_module("jitmagic.tracer.trace").capture(function, arguments, options, state)
-    return capture
+    made: Capture = importlib.import_module("jitmagic.tracer.trace").capture(function, arguments, options, state)
+    return made
 
 
-serve = Server(_capture, lower)
+serve = Server(capture, lower)

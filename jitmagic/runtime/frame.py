@@ -102,7 +102,7 @@ class CompiledFrame(Target):
         self.state = FrameState()
         self.lock = threading.Lock()
         self.form = Form(plain.__qualname__, Layout.of(plain.__code__), takes_cells=whole is not None)
-        self.names: dict[str, Any] = {**NAMES, "G": plain.__globals__, "B": _builtins_of(plain)}
+        self.names: dict[str, Any] = {**NAMES, "G": plain.__globals__, "B": builtins_of(plain)}
         if whole is None:
             self.names["C"] = plain.__closure__ or ()
         self.pieces: dict[tuple[Any, ...], CompiledFrame] = {}
@@ -368,6 +368,6 @@ def call_plain(function: FunctionType, layout: Layout, values: Values) -> Any:
     return function(*positional, **keywords)
 
 
-def _builtins_of(function: Any) -> dict[str, Any]:
+def builtins_of(function: Any) -> dict[str, Any]:
     found = function.__builtins__  # of a FunctionType, whose description for mypy has it or not
     return found if isinstance(found, dict) else vars(builtins)

@@ -1,0 +1,166 @@
+"""Takes a loop and the namespace that it runs in, runs it once as compiled code, leaves what plain Python would leave.
+
+    for t in range(n):              the loop as a function of the numbers and arrays that it reads; its results,
+        u[t] = u[t - 1] + dt        the loop's variables among them, go back into the namespace
+
+Nothing has happened where the answer is that it cannot be done: the caller then runs the loop itself, so that whatever
+goes wrong goes wrong there, at the user's line.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator, Mapping
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from jitmagic.backends.base import Bail
+from jitmagic.errors import JitMagicError
+from jitmagic.graph.region_call import RegionCall
+from jitmagic.runtime.compiling import is_tracing, tracing
+from jitmagic.runtime.engine import capture
+from jitmagic.runtime.frame import builtins_of
+from jitmagic.runtime.lowering import lower
+from jitmagic.tracer.capture import Capture, FrameState, Options
+from jitmagic.tracer.frame import register
+from jitmagic.tracer.guards.kinds import NAMES
+from jitmagic.tracer.names import names_in
+from jitmagic.tracer.program import make_program
+
+__all__ = ["LONG_S", "estimated_seconds", "run_if_long", "run_once"]
+
+Loop = ast.For | ast.While
+LONG_S = 0.5  # plain Python's time above which the time of a compile is well spent
+_STATEMENT_S = 60e-9  # what plain Python needs for a statement of a loop, and somewhat less than that
+_SOME_ROUNDS = 8  # of an inner loop of which nothing is known
+_NUMBERS = (int, float, bool)
+
+
+def run_once(loop: Loop, namespace: dict[str, Any], filename: str) -> bool:
+    """Run the loop as one kernel and update ``namespace``; False, and nothing has happened, if that cannot be."""
+    if is_tracing():
+        return False
+    bound = sorted(names_in([loop], stores_only=True))
+    given = {n: v for n in sorted(names_in([loop])) if _is_data(v := namespace.get(n))}
+    function = _as_function(loop, tuple(given), bound, namespace, filename)
+    try:
+        program = _compiled(function, given)
+        results = None if program is None else program(*given.values())
+    except (Bail, JitMagicError):
+        return False
+    if results is None:
+        return False
+    namespace.update(zip(bound, results, strict=True))
+    return True
+
+
+def _is_data(value: Any) -> bool:
+    return type(value) in _NUMBERS or isinstance(value, np.generic) or type(value) is np.ndarray
+
+
+def _as_function(
+    loop: Loop, parameters: tuple[str, ...], bound: list[str], namespace: dict[str, Any], filename: str
+) -> FunctionType:
+    """The loop as a function that gives the values of the names that it binds."""
+    give = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in bound], ast.Load()))
+    args = ast.arguments([], [ast.arg(p) for p in parameters], None, [], [], None, [])
+    body = [copy.deepcopy(loop), ast.copy_location(give, loop)]
+    definition = ast.FunctionDef("cell_loop", args, body, [], None, None)  # type: ignore[arg-type]  # statements
+    definition.type_params = []  # type: ignore[attr-defined]  # asked for from Python 3.12 on
+    module = ast.fix_missing_locations(ast.Module([ast.copy_location(definition, loop)], []))
+    code = next(c for c in compile(module, filename, "exec", dont_inherit=True).co_consts if isinstance(c, CodeType))
+    register(code, definition, code)
+    return FunctionType(code, namespace, "cell_loop")
+
+
+def _compiled(function: FunctionType, given: Mapping[str, Any]) -> Any:
+    """The program of the function, if all of it is loops that have a kernel."""
+    options = Options()
+    with tracing():
+        found = capture(function, dict(given), options, FrameState())
+        if found.plain_reason or found.continues or not any(_regions(found)):
+            return None
+        lowered = lower(found.graph, found.examples, options)
+    if any(call.compiled is None for call in _regions(found)):
+        return None
+    names = {**NAMES, "G": function.__globals__, "B": builtins_of(function)}
+    return make_program(
+        found, tuple(given), names, lowered.run, title="a loop", takes_cells=False, block=lambda body: body
+    )
+
+
+def _regions(capture: Capture) -> Iterator[RegionCall]:
+    for node in capture.graph.calls():
+        if node.op is not None and isinstance(node.op.call, RegionCall):
+            yield node.op.call
+
+
+def run_if_long(statement: ast.stmt, namespace: dict[str, Any], filename: str) -> bool:
+    """``run_once`` for a statement of a cell, if it is a loop that plain Python would need long for."""
+    if not isinstance(statement, ast.For | ast.While) or estimated_seconds(statement, namespace) < LONG_S:
+        return False
+    return run_once(statement, namespace, filename)
+
+
+def estimated_seconds(loop: Loop, namespace: Mapping[str, Any]) -> float:
+    """A low estimate of plain Python's time for a loop; 0 for one of which nothing is known."""
+    if isinstance(loop, ast.While):
+        return 0.0
+    rounds = _rounds(loop.iter, namespace)
+    return 0.0 if rounds is None else rounds * _body_seconds(loop.body, namespace)
+
+
+def _body_seconds(body: list[ast.stmt], namespace: Mapping[str, Any]) -> float:
+    total = 0.0
+    for each in body:
+        total += _STATEMENT_S
+        inner = [*getattr(each, "body", ()), *getattr(each, "orelse", ())]
+        if inner:
+            rounds = _rounds(each.iter, namespace) if isinstance(each, ast.For) else 1
+            total += (_SOME_ROUNDS if rounds is None else rounds) * _body_seconds(inner, namespace)
+    return total
+
+
+def _rounds(node: ast.expr, namespace: Mapping[str, Any]) -> float | None:
+    """The length of ``range(...)`` or of an array, if that can be told without running anything of the user's."""
+    if isinstance(node, ast.Name):
+        value = namespace.get(node.id)
+        return len(value) if type(value) is np.ndarray and value.ndim else None
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range"):
+        return None
+    bounds = [_number(a, namespace) for a in node.args]
+    if "range" in namespace or node.keywords or not all(isinstance(b, int) for b in bounds):
+        return None
+    try:
+        return float(len(range(*bounds)))
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _number(node: ast.expr, namespace: Mapping[str, Any]) -> Any:
+    """The value of an expression of known numbers and sizes of arrays, or None."""
+    names = {n.id: namespace.get(n.id) for n in ast.walk(node) if isinstance(n, ast.Name) and n.id != "len"}
+    if not all(map(_is_harmless, ast.walk(node))) or not all(map(_is_data, names.values())):
+        return None
+    expression = ast.fix_missing_locations(ast.Expression(copy.deepcopy(node)))
+    try:
+        return eval(compile(expression, "<bound>", "eval"), {"__builtins__": {"len": len}}, names)
+    except Exception:  # the loop itself will say what is wrong
+        return None
+
+
+def _is_harmless(node: ast.AST) -> bool:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+        return isinstance(node.right, ast.Constant) and node.right.value in range(64)
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "len"
+    return isinstance(node, _PLAIN) or (isinstance(node, ast.Attribute) and node.attr in ("shape", "size", "ndim"))
+
+
+_PLAIN = (
+    *(ast.Constant, ast.Name, ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Pow, ast.FloorDiv, ast.UnaryOp, ast.USub),
+    *(ast.Subscript, ast.expr_context),
+)
