@@ -67,8 +67,8 @@ def _as_function(
     """The loop as a function that gives the values of the names that it binds."""
     give = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in bound], ast.Load()))
     args = ast.arguments([], [ast.arg(p) for p in parameters], None, [], [], None, [])
-    body = [copy.deepcopy(loop), ast.copy_location(give, loop)]
-    definition = ast.FunctionDef("cell_loop", args, body, [], None, None)  # type: ignore[arg-type]  # statements
+    body: list[ast.stmt] = [copy.deepcopy(loop), ast.copy_location(give, loop)]
+    definition = ast.FunctionDef("cell_loop", args, body, [], None, None)
     definition.type_params = []  # type: ignore[attr-defined]  # asked for from Python 3.12 on
     module = ast.fix_missing_locations(ast.Module([ast.copy_location(definition, loop)], []))
     code = next(c for c in compile(module, filename, "exec", dont_inherit=True).co_consts if isinstance(c, CodeType))
