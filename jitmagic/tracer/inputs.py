@@ -155,7 +155,8 @@ class Inputs:
         changed = self._changed_axes(value.shape, source)
         dynamic = self.output.options.dynamic
         everywhere = dynamic or not current().assume_static_by_default
-        automatic = current().automatic_dynamic_shapes and dynamic is not False
+        of_specialised = isinstance(source, MemberSource) and source.is_held  # its contents are static (B82)
+        automatic = current().automatic_dynamic_shapes and dynamic is not False and not of_specialised
         free: list[bool] = []
         for axis, n in enumerate(value.shape):
             wanted = axis in marked or (axis not in fixed and (everywhere or (automatic and changed[axis])))

@@ -105,3 +105,15 @@ def test_b83_no_size_guard_for_a_scalar_and_symbols_bound_where_they_come_from()
     same_everywhere(text, [f"f(np.ones({n}), np.float64({n}))" for n in (3, 4, 5)], [1, 2, 2])
     pair = "def f(x, y): return x[:y.shape[0]] * 2, y.shape"
     same_everywhere(pair, [f"f(np.ones(9), np.ones({n}))" for n in (3, 4, 5, 9, 12)])
+
+
+def test_b82_sizes_of_weights_are_static() -> None:
+    text = (
+        "from jitmagic import nn\nclass M(nn.Module):\n    def __init__(s):\n        super().__init__()\n"
+        "        s.w = nn.Parameter(np.ones(3))\n"
+        "    def forward(s, x): return x * s.w.sum() + s.w.shape[0]\n"
+        "m = M()\nx = np.ones(4)\ndef f(x): return m(x)"
+    )
+    swap = "m.w = nn.Parameter(np.ones({}))"
+    calls = ["f(x)", swap.format(5), "f(x)", swap.format(7), "f(x)", "f(np.ones(6))", "f(np.ones(8))"]
+    same_everywhere(text, calls, [1, 2, 3, 4, 4])
