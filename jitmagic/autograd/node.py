@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from jitmagic.errors import GradientError
-from jitmagic.ops.gradients import cotangents
+from jitmagic.ops.gradients.calls import cotangents, is_variadic
 from jitmagic.ops.record import Op
 
 __all__ = ["Edge", "ErrorNode", "FunctionNode", "Node", "OpNode", "Saved", "Version", "like_sequence"]
@@ -197,9 +197,6 @@ class OpNode(Node):
         ans = self._again(args) if self._lost_result() else value(self.ans)
         g = cotangents_of_results[0] if not isinstance(ans, tuple) else tuple(cotangents_of_results)
         wanted = dict.fromkeys(place for place, _ in self.sources)
-        missing = [place for place in wanted if not has_rule(self.row, place)]
-        if missing:
-            raise GradientError(f"{self.name} has no gradient with regard to its operand {missing[0]}")
         found = dict(cotangents(self.row, wanted, g, ans, args, self.kwargs))
         for i, (place, entry) in enumerate(self.sources):
             yield i, found[place] if entry is None else found[place][entry]
@@ -224,13 +221,9 @@ class OpNode(Node):
 def has_rule(row: Op, place: int) -> bool:
     """Whether the row tells the cotangent of the operand at that position."""
     rules = row.vjp or ()
-    if not rules:
-        return False
-    return rules[min(place, len(rules) - 1)] is not None if place < len(rules) or _variadic(row) else False
-
-
-def _variadic(row: Op) -> bool:
-    return any(p.kind is p.VAR_POSITIONAL for p in list(row.signature.parameters.values())[: len(row.vjp or ())])
+    if place < len(rules):
+        return rules[place] is not None
+    return bool(rules) and rules[-1] is not None and is_variadic(row)
 
 
 class FunctionNode(Node):

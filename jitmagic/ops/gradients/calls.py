@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,10 @@ def invoke(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 def by_position(row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The same call with operands that were passed by name at their positions, where rules are looked up."""
     rest = dict(kwargs)
-    names = [p.name for p in row.signature.parameters.values() if p.kind not in LATE]
-    wanted = [i for i, name in enumerate(names[: len(row.vjp or ())]) if name in rest]
+    if not rest:
+        return args, rest
+    names = _names(row)
+    wanted = [i for i, name in enumerate(names) if name in rest]
     if not wanted:
         return args, rest
     given = list(args)
@@ -39,6 +42,13 @@ def by_position(row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tu
         default = row.signature.parameters[names[place]].default
         given.append(rest.pop(names[place], default))
     return tuple(given), rest
+
+
+@lru_cache(maxsize=1024)
+def _names(row: Op) -> tuple[str, ...]:
+    """The names of the operands that may have a rule."""
+    named = [p.name for p in row.signature.parameters.values() if p.kind not in LATE]
+    return tuple(named[: len(row.vjp or ())])
 
 
 def cotangents(
@@ -59,6 +69,7 @@ def cotangents(
             yield place, rule(g, ans, *args, **kwargs)
 
 
+@lru_cache(maxsize=1024)
 def is_variadic(row: Op) -> bool:
     """Whether the last rule serves all operands from its place on."""
     kinds = [p.kind for p in row.signature.parameters.values()]

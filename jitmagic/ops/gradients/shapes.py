@@ -17,6 +17,8 @@ def shape_of(x: Any) -> tuple[Any, ...]:
 
 def unbroadcast(g: Any, x: Any) -> Any:
     """``g`` summed over the axes along which ``x`` was repeated: its shape becomes that of ``x``."""
+    if type(g) is type(x) is np.ndarray and g.shape == x.shape:
+        return g
     shape = shape_of(x)
     lead = len(shape_of(g)) - len(shape)
     front = tuple(range(lead))
