@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,19 +27,27 @@ class CompiledRun:
     """One call: ``raw`` gives the cotangents of ``inputs`` for those of all results, in order."""
 
     def __init__(self, raw: Raw, inputs: Sequence[Tensor]) -> None:
-        self.raw = raw
         edges = [edge for t in inputs if (edge := t._history()) is not None]
-        self.node = FunctionNode("a compiled function", self._pull, edges, 0)
-        self.results: list[tuple[tuple[int, ...], np.dtype[Any], bool]] = []
+        self.backward = _Backward(raw, [])
+        self.node = FunctionNode("a compiled function", self.backward, edges, 0)
 
     def result(self, data: Any) -> Tensor:
         """The next result as a Tensor."""
-        made: Tensor = Tensor._made(data, (self.node, len(self.results)))
-        self.results.append((data.shape, data.dtype.newbyteorder("="), isinstance(data, np.generic)))
-        self.node.outputs = len(self.results)
+        results = self.backward.results
+        made: Tensor = Tensor._made(data, (self.node, len(results)))
+        results.append((data.shape, data.dtype.newbyteorder("="), isinstance(data, np.generic)))
+        self.node.outputs = len(results)
         return made
 
-    def _pull(self, cotangents: list[Any], as_tensors: bool) -> Sequence[Any]:
+
+@dataclass(frozen=True, slots=True)
+class _Backward:
+    """The pullback of the node; it does not know the node, so that both die when nobody needs them."""
+
+    raw: Raw
+    results: list[tuple[tuple[int, ...], np.dtype[Any], bool]]
+
+    def __call__(self, cotangents: list[Any], as_tensors: bool) -> Sequence[Any]:
         if as_tensors:
             raise GradientError(
                 "the gradient of a compiled function's gradient: its backward half is compiled and keeps no record. "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -128,12 +129,21 @@ class Saved:
         if reads and version is not None and isinstance(data, np.ndarray):
             version.add_reader(self)
 
-    def value(self, name: str, as_tensor: bool) -> Any:
-        """What the rule of ``name`` gets: data, or for higher derivatives a Tensor with its history."""
-        if self.now is not None and self.now.count != self.then:
+    @property
+    def is_lost(self) -> bool:
+        """Whether the memory was written since, and nothing was kept."""
+        return self.now is not None and self.now.count != self.then
+
+    def value(self, name: str, as_tensor: bool, edge: Edge | None = None) -> Any:
+        """What the rule of ``name`` gets: data, or for higher derivatives a Tensor with its history.
+
+        A node gives ``edge`` for its own results: they hold none, so that a node nobody needs dies at once.
+        """
+        if self.is_lost:
             return Overwritten(self.data, name)
-        if as_tensor and self.edge is not None:
-            return self.kind._made(self.data, self.edge, self.now)
+        edge = self.edge or edge
+        if as_tensor and edge is not None:
+            return self.kind._made(self.data, edge, self.now)
         return self.data
 
 
@@ -194,24 +204,26 @@ class OpNode(Node):
             return saved.value(self.name, as_tensors) if isinstance(saved, Saved) else saved
 
         args = tuple(map(value, self.args))
-        ans = self._again(args) if self._lost_result() else value(self.ans)
+        ans = self._results(args, as_tensors)
         g = cotangents_of_results[0] if not isinstance(ans, tuple) else tuple(cotangents_of_results)
         wanted = dict.fromkeys(place for place, _ in self.sources)
         found = dict(cotangents(self.row, wanted, g, ans, args, self.kwargs))
         for i, (place, entry) in enumerate(self.sources):
             yield i, found[place] if entry is None else found[place][entry]
 
-    def _lost_result(self) -> bool:
-        """Whether the result was written since: ``x /= a`` and then ``x /= b``."""
-        ans = self.ans
-        return isinstance(ans, Saved) and ans.now is not None and ans.now.count != ans.then and not self.row.writes
-
-    def _again(self, args: tuple[Any, ...]) -> Any:
-        """The result computed once more, if what it was computed from is still there."""
-        try:
-            return self.row.call(*args, **self.kwargs)
-        except GradientError:
-            return Overwritten(self.ans.data, self.name)
+    def _results(self, args: tuple[Any, ...], as_tensors: bool) -> Any:
+        """What the call gave; computed once more if it was written since (``x /= a`` and then ``x /= b``)."""
+        several = isinstance(self.ans, tuple)
+        entries = self.ans if several else (self.ans,)
+        if not self.row.writes and any(isinstance(each, Saved) and each.is_lost for each in entries):
+            with suppress(GradientError):  # of operands of which only the layout was kept: the rule needs no more
+                again = self.row.call(*args, **self.kwargs)
+                return tuple(again) if several else again
+        found = [
+            each.value(self.name, as_tensors, (self, i)) if isinstance(each, Saved) else each
+            for i, each in enumerate(entries)
+        ]
+        return tuple(found) if several else found[0]
 
     def release(self) -> None:
         super().release()

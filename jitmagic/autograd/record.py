@@ -131,15 +131,15 @@ def recorded(kind: Any, row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any
         for i, entry in enumerate(entries)
     ]
     if isinstance(node, OpNode):
-        kept = [_kept(node, i, tensor) for i, tensor in enumerate(made)]
+        kept = [_kept(tensor) for tensor in made]
         node.ans = tuple(kept) if several else kept[0]
     if not several:
         return made[0]
     return like_sequence(result, made)
 
 
-def _kept(node: Node, index: int, result: Any) -> Any:
-    return Saved(result._data, (node, index), result._version, type(result)) if isinstance(result, Recorded) else result
+def _kept(result: Any) -> Any:
+    return Saved(result._data, None, result._version, type(result)) if isinstance(result, Recorded) else result
 
 
 def _result(

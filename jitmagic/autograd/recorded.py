@@ -65,11 +65,13 @@ class Recorded:
         if edge is None:
             return None
         for step in self._path:
-            args = tuple(Saved(a) for a in step.arguments(data))
+            args = tuple(Saved(a, edge if a is data else None, None, type(self)) for a in step.arguments(data))
             result = step.op.call(*step.arguments(data), **step.kwargs)
             outputs = len(result) if isinstance(result, tuple | list) else 1
             node = OpNode(step.op, args, step.kwargs, [edge], [(step.position, None)], outputs)  # type: ignore[arg-type]  # rows are operations
-            node.ans = tuple(map(Saved, result)) if isinstance(result, tuple | list) else Saved(result)
+            entries = result if isinstance(result, tuple | list) else (result,)
+            kept = tuple(Saved(each, None, self._version, type(self)) for each in entries)
+            node.ans = kept if isinstance(result, tuple | list) else kept[0]
             edge = (node, step.item or 0)
             data = result if step.item is None else result[step.item]
         return edge

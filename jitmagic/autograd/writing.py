@@ -53,7 +53,7 @@ def written(target: Recorded, node: Node | None) -> None:
         return
     if isinstance(node, OpNode):
         reads = node.row.name in RESULT_READ
-        node.ans = Saved(target._data, (node, 0), target._version, type(target), reads)
+        node.ans = Saved(target._data, None, target._version, type(target), reads)
     owner = target._owner()
     owner._edge = (node, 0) if owner is target else _update(owner, target, node)
     owner._epoch += 1
@@ -69,7 +69,7 @@ def _update(owner: Recorded, part: Recorded, node: Node) -> Edge:
         sources.insert(0, (0, None))
     args = (owner._saved(before), part._saved((node, 0)), part._path)
     update = OpNode(UPDATE, args, {}, edges, sources)
-    update.ans = Saved(owner._data, (update, 0), owner._version, type(owner))
+    update.ans = Saved(owner._data, None, owner._version, type(owner))
     return (update, 0)
 
 
@@ -95,7 +95,7 @@ def write_into(kind: Any, out: Any, perform: Callable[..., Any], row: Op, args: 
     perform()
     written(out, node)
     if isinstance(computed, OpNode):
-        computed.ans = Saved(out._data, (computed, 0), out._version, kind)
+        computed.ans = Saved(out._data, None, out._version, kind)
     return out
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -519,3 +521,29 @@ def test_options_without_a_rule_name_themselves() -> None:
     assert y.numpy() == 5
     with pytest.raises(GradientError, match="initial="):
         y.backward()
+
+
+def test_a_record_that_nobody_needs_dies_at_once() -> None:
+    """No cycles: forward passes without a backward pass hold no memory until a collection."""
+    gc.collect()
+    gc.disable()
+    try:
+        x = jm.Tensor(X.copy(), requires_grad=True)
+        y = np.exp(x * 2)
+        y[0] *= 3
+        y[1] = np.sin(x[0])
+        gone = [weakref.ref(y.grad_fn), weakref.ref(y), weakref.ref((np.split(y, 2)[0] * y[0]).sum().grad_fn)]
+        del y
+        assert [each() for each in gone] == [None] * 3
+    finally:
+        gc.enable()
+
+
+def test_several_results_that_were_overwritten_are_computed_again() -> None:
+    def f(x: Any) -> Any:
+        q, r = np.linalg.qr(x)
+        q *= 2
+        r += 1
+        return (q * np.arange(4.0).reshape(2, 2)).sum() + (r**2).sum()
+
+    np.testing.assert_allclose(gradient(f, X), differences(f, X), rtol=1e-5, atol=1e-7)

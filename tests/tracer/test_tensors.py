@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -310,3 +312,15 @@ def test_other_backends(backend: str) -> None:
         assert ours.grad is not None
         assert theirs.grad is not None
         np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), rtol=1e-12)
+
+
+def test_a_call_that_nobody_needs_dies_at_once() -> None:
+    run = compiled(lambda x: np.exp(x).sum())
+    run(leaf(1.0, 2.0))
+    gc.collect()
+    gc.disable()
+    try:
+        node = weakref.ref(run(leaf(1.0, 2.0)).grad_fn)
+        assert node() is None
+    finally:
+        gc.enable()
