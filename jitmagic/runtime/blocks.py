@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from jitmagic.runtime.frame import Cells, CompiledFrame, Values
 from jitmagic.runtime.function import make_compiled
-from jitmagic.runtime.handle import frame_of
+from jitmagic.runtime.handle import Handle, frame_of
 from jitmagic.runtime.touch import may_touch_arrays
 from jitmagic.tracer.directives import is_disabled
 from jitmagic.tracer.frame import is_piece
@@ -21,6 +21,8 @@ from jitmagic.tracer.looking import looks_at_callers
 __all__ = ["Blocks"]
 
 _NOT_CALLED_ONCE = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines
+
+_Callees = weakref.WeakKeyDictionary[FunctionType, FunctionType | None]
 
 
 class _Server(Protocol):
@@ -34,12 +36,15 @@ class _Server(Protocol):
 
 
 class Blocks:
-    """The compiled forms that the programs of one function ask for; they live as long as its frame."""
+    """The compiled forms that the programs of one function ask for; they live as long as its frame.
 
-    def __init__(self, whole: weakref.ref[CompiledFrame], server: _Server) -> None:
+    Callees share them, so that functions which call each other in turn have one compiled form each.
+    """
+
+    def __init__(self, whole: weakref.ref[CompiledFrame], server: _Server, callees: _Callees | None = None) -> None:
         self._whole = whole
         self._server = server
-        self._callees: weakref.WeakKeyDictionary[FunctionType, FunctionType | None] = weakref.WeakKeyDictionary()
+        self._callees: _Callees = weakref.WeakKeyDictionary() if callees is None else callees
 
     def __call__(self, function: Any) -> Any:
         whole = self._whole()
@@ -58,11 +63,18 @@ class Blocks:
 
     def _callee(self, whole: CompiledFrame, function: FunctionType) -> FunctionType:
         """A function that could not be inlined; it has entries of its own."""
-        if frame_of(function) is not None or function.__code__.co_flags & _NOT_CALLED_ONCE:
+        if isinstance(function.__dict__.get("jit"), Handle) or function.__code__.co_flags & _NOT_CALLED_ONCE:
             return function
         if is_disabled(function) or not may_touch_arrays(function):
             return function
         if function not in self._callees:
             stays = looks_at_callers(function)
-            self._callees[function] = None if stays else make_compiled(function, whole.options, self._server)
+            self._callees[function] = None if stays else self._compiled(function, whole)
         return self._callees[function] or function
+
+    def _compiled(self, function: FunctionType, whole: CompiledFrame) -> FunctionType:
+        made = make_compiled(function, whole.options, self._server)
+        frame = frame_of(made)
+        assert frame is not None
+        frame.blocks = Blocks(frame.whole, self._server, self._callees)
+        return made

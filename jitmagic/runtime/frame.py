@@ -7,7 +7,8 @@ import importlib
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +69,7 @@ class CompiledFrame(Target):
         "state",
         "touchless",
         "trampoline",
+        "went_aside",
         "went_straight",
         "whole",
         "window",
@@ -144,7 +146,7 @@ class CompiledFrame(Target):
         local = self.record.local
         local.depth += 1
         if local.depth > DEPTH:
-            self.give_up_recursion()
+            self.give_up_recursion(DEPTH)
         try:
             if self.form.layout.is_simple and not self.is_piece:  # as a demoted entry does: its time is compared with
                 return self.plain(*values)
@@ -152,12 +154,27 @@ class CompiledFrame(Target):
         finally:
             local.depth -= 1
 
-    def give_up_recursion(self) -> None:
+    def give_up_recursion(self, depth: int) -> None:
         """The function calls itself deeply: it stays plain, since frames of ours would use up Python's stack."""
         self.give_back("it calls itself")
         self.record.fall_back(
-            f"it calls itself more than {DEPTH} deep", "write the recursion as a loop to have it compiled"
+            f"it calls itself more than {depth} deep", "write the recursion as a loop to have it compiled"
         )
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Let the calls made in here run the function's own code: a recursion leaves no frames of ours."""
+        self.went_aside += 1
+        function = self.record.function()
+        if function is None or function.__code__ is not self.trampoline:
+            yield
+            return
+        function.__code__ = self.plain_code
+        try:
+            yield
+        finally:
+            if not self.closed and function.__code__ is self.plain_code:
+                self.take_over(function)
 
     def give_back(self, reason: str) -> None:
         """Let calls of the function run its own code from now on."""
@@ -215,6 +232,7 @@ class CompiledFrame(Target):
         self.serial = 0
         self.plain_calls = self.misses = self.hits_buried = 0
         self.touchless = 0
+        self.went_aside = 0
         self.went_straight = self.window = 0  # calls that went straight to plain Python; how many may now
         self.left = [0]  # of the window
         self.pieces.clear()

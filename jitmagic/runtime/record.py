@@ -34,6 +34,7 @@ def def_span(code: CodeType) -> Span:
 class _PerThread(threading.local):
     call: object | None = None
     depth: int = 0  # calls of the function that this thread is in, as far as they may call it again
+    missed: int = 0  # those of them that no entry matched
 
 
 @dataclass(slots=True)

@@ -19,12 +19,16 @@ from jitmagic.runtime.compiling import CaptureStep, Compiler, LowerStep, is_trac
 from jitmagic.runtime.entry import Entry
 from jitmagic.runtime.frame import DEPTH, Cells, CompiledFrame, Values, over
 from jitmagic.runtime.measuring import is_measured, may_lose, measured
+from jitmagic.runtime.room import has_room
 from jitmagic.runtime.touch import may_touch_arrays
 from jitmagic.tracer.capture import Tail
 
 __all__ = ["Server"]
 
 _LOCK_WAIT_S = 60.0  # a compile that takes longer (or waits for a lock of ours in a way unforeseen) is not waited for
+_NESTED = 3  # calls of a function inside each other for which something is compiled; a later call finds it and goes on
+_ASIDE = 8  # calls that were left to plain Python for that; a function for which it does not help gives up
+_LOOK = 4  # nested calls of a function after which the stack is looked at
 _TOUCHLESS_CALLS = 3  # calls without arrays after which a function that might use some gets its own code back
 
 
@@ -40,13 +44,21 @@ class Server:
     def __call__(self, frame: CompiledFrame, values: Values, cells: Cells) -> Any:
         if frame.is_piece:
             return self._answer(frame, values, cells)
+        local = frame.record.local
+        if not frame.closed and frame.went_aside < _ASIDE and (local.missed >= _NESTED or not has_room()):
+            with frame.aside():
+                return frame.run_plain(values, cells)
         with _one_call(frame):
-            return self._answer(frame, values, cells)
+            local.missed += 1
+            try:
+                return self._answer(frame, values, cells)
+            finally:
+                local.missed -= 1
 
     def _answer(self, frame: CompiledFrame, values: Values, cells: Cells) -> Any:
         frame.misses += 1
         entry, known = None, frame.serial
-        if not frame.closed and not is_tracing():
+        if not frame.closed and not is_tracing() and (not frame.is_piece or has_room()):
             entry = self._entry_for(frame, values, cells)
             if entry is not None and entry.index >= known and _is_checked(frame, entry):
                 check_entry(frame, entry, values, self.follow)
@@ -136,8 +148,8 @@ def _one_call(frame: CompiledFrame) -> Iterator[None]:
     before = local.call
     local.call = before or object()
     local.depth += 1
-    if local.depth > DEPTH:
-        frame.give_up_recursion()
+    if local.depth > DEPTH or (local.depth % _LOOK == 0 and not has_room()):
+        frame.give_up_recursion(local.depth - 1)
     try:
         yield
     finally:

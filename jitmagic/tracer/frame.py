@@ -174,7 +174,7 @@ def _parse(filename: str, text: str, flags: int) -> tuple[ast.Module, CodeType] 
         with Quiet():  # Python has warned of this text when it was run
             tree: Any = compile(text, filename, "exec", mode | ast.PyCF_ONLY_AST, dont_inherit=True)
             return tree, compile(tree, filename, "exec", mode, dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError):
         return None
 
 
