@@ -48,6 +48,28 @@ def test_arrays_of_other_dtypes_and_strides(dtype: str, make) -> None:
     np.testing.assert_allclose(gradient, expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_values_that_are_read_again_go_over_the_tape(dtype: str) -> None:
+    """Numbers and elements of both widths, and elements of a written integer array."""
+
+    def f(x, places):
+        s = x[0]
+        out = np.zeros_like(x)
+        for i in range(len(x)):
+            places[i] = (places[i] + i) % len(x)
+            out[places[i]] = s * x[i] + out[places[i]] * out[places[i]]
+            s = s * out[places[i]] + x[places[i]]
+        return np.sum(out) * s
+
+    x = np.linspace(0.2, 0.8, 10).astype(dtype)
+    places = np.arange(10)[::-1].copy()
+    gradient = jm.grad(f)
+    found = gradient(x, places.copy())
+    assert not gradient.jit.record.fallbacks
+    expected = central_differences(lambda x: f(x, places.copy()), (x.astype(float),), 0)
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
 def test_kinks_inside_a_loop_are_finite() -> None:
     """``if`` takes the branch, ``max`` gives the first of equal numbers, ``abs`` has the derivative 0 at 0."""
 

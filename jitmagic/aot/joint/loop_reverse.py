@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from jitmagic.aot.joint.loop_steps import FLOATS, Adjoint, adjoint_of, flowing, is_risky, number
+from jitmagic.aot.joint.loop_steps import FLOATS, Adjoint, adjoint_of, flowing, is_risky, number, wide
 from jitmagic.errors import Unsupported
 from jitmagic.graph import region as ir
 
@@ -42,7 +42,7 @@ def reverse_region(region: ir.Region, wanted: frozenset[str]) -> Reversed:
     """The reverse of ``region`` for the parameters named in ``wanted``. Raises Unsupported where there is none."""
     body = _Flags().block(region.body)
     active = _active(body, wanted)
-    plan = _Sweeps(active, _assigned(body))
+    plan = _Sweeps(active, _assigned(body), {a.name: a.dtype for a in region.arrays})
     while True:
         plan.needed_before = frozenset(plan.needed)
         backward = plan.backward(body)
@@ -229,6 +229,7 @@ class _Sweeps:
 
     active: frozenset[str]
     assigned: frozenset[str]
+    dtypes: dict[str, str]
     needed: set[str] = field(default_factory=set)
     needed_before: frozenset[str] = frozenset()
     loops: dict[int, int] = field(default_factory=dict)
@@ -247,7 +248,7 @@ class _Sweeps:
         if isinstance(statement, ir.Assign):
             return [*self._push(statement.variable), statement]
         if isinstance(statement, ir.Store):
-            load = ir.Load(statement.array, statement.index, "float64")
+            load = ir.Load(statement.array, statement.index, self.dtypes[statement.array])
             return [*self._push_element(load), statement]
         if isinstance(statement, ir.If):
             if statement.body == (ir.Break(),):
@@ -283,14 +284,10 @@ class _Sweeps:
         return fixed and loop.variable.name not in inside
 
     def _push(self, variable: ir.Var) -> list[ir.Stmt]:
-        if not self.is_needed(variable.name):
-            return []
-        if variable.type in FLOATS:
-            return _pushed(REALS, variable)
-        return _pushed_whole(variable if variable.type == "pyint" else ir.Cast(variable, "pyint"))
+        return _pushed_value(variable) if self.is_needed(variable.name) else []
 
     def _push_element(self, load: ir.Load) -> list[ir.Stmt]:
-        return _pushed(REALS, load) if self.is_needed(load.array) else []
+        return _pushed_value(load) if self.is_needed(load.array) else []
 
     # backward
     def backward(self, block: Block) -> Block:
@@ -368,11 +365,8 @@ class _Sweeps:
     def _pop(self, variable: ir.Var) -> list[ir.Stmt]:
         if not self.is_needed(variable.name):
             return []
-        if variable.type in FLOATS:
-            made = _popped(REALS, "float64")
-            value = made[1] if variable.type == "float64" else ir.Cast(made[1], variable.type)
-            return [made[0], ir.Assign(variable, value)]
-        return _popped_whole(variable)
+        step, value = _popped_value(variable.type)
+        return [step, ir.Assign(variable, value)]
 
     def _pop_element(self, store: ir.Store) -> list[ir.Stmt]:
         if not self.is_needed(store.array):
@@ -381,7 +375,7 @@ class _Sweeps:
             raise Unsupported("no-derivative", "a write to a place that the written array tells")
         for each in store.index:
             self.needed |= set(_names(each))
-        step, value = _popped(REALS, "float64")
+        step, value = _popped_value(self.dtypes[store.array])
         return [step, ir.Store(store.array, store.index, value)]
 
 
@@ -412,12 +406,27 @@ def _popped(tape: str, kind: str) -> tuple[ir.Stmt, ir.Expr]:
     return ir.Assign(top, ir.Binary("sub", top, ONE, "pyint")), ir.Load(tape, (top,), kind)
 
 
+def _pushed_value(value: ir.Expr) -> list[ir.Stmt]:
+    """Real numbers onto one tape, all others onto the other."""
+    if value.type in FLOATS:
+        return _pushed(REALS, wide(value))
+    return _pushed_whole(value if value.type == "pyint" else ir.Cast(value, "pyint"))
+
+
+def _popped_value(kind: str) -> tuple[ir.Stmt, ir.Expr]:
+    if kind not in FLOATS:
+        step, load = _popped(WHOLE, "int64")
+        return step, _as_kind(ir.Cast(load, "pyint"), kind)
+    step, load = _popped(REALS, "float64")
+    return step, load if kind == "float64" else ir.Cast(load, kind)
+
+
+def _as_kind(whole: ir.Expr, kind: str) -> ir.Expr:
+    if kind in ("pybool", "bool"):
+        return ir.Compare("ne", whole, ZERO, kind)
+    return whole if kind == "pyint" else ir.Cast(whole, kind)
+
+
 def _popped_whole(variable: ir.Var) -> list[ir.Stmt]:
-    step, load = _popped(WHOLE, "int64")
-    whole = ir.Cast(load, "pyint")
-    value: ir.Expr = whole
-    if variable.type == "pybool":
-        value = ir.Compare("ne", whole, ZERO)
-    elif variable.type != "pyint":
-        value = ir.Cast(whole, variable.type)
+    step, value = _popped_value("pyint")
     return [step, ir.Assign(variable, value)]

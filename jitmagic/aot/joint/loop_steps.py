@@ -15,7 +15,7 @@ from typing import Any
 from jitmagic.errors import Unsupported
 from jitmagic.graph import region as ir
 
-__all__ = ["FLOATS", "Adjoint", "adjoint_of", "is_risky", "number"]
+__all__ = ["FLOATS", "Adjoint", "adjoint_of", "is_risky", "number", "wide"]
 
 FLOATS = ("pyfloat", "float64", "float32")
 
