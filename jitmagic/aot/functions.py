@@ -68,7 +68,7 @@ def build_entry(
                 for axis in range(raw(leaf).ndim):
                     marks.mark(raw(leaf), "static", axis)
         traced = trace(function, args, kwargs, dynamic=options.dynamic)
-    build = new_build()
+    build = new_build(is_logged=options.enable_log)
     if is_grad_enabled() and any(traced.needs):
         compilers = options.compilers
         pair = compile_training(traced.captured, traced.examples, traced.needs, compilers, build=build, phases=phases)
@@ -131,6 +131,8 @@ def aot_function(
     results``; ``jm.aot.aot_eager`` is one. With Tensors that require a gradient the forward and the backward graph are
     compiled, otherwise one inference graph. The form of a call is compiled once: containers and their keys, dtypes,
     ranks, which Tensors require a gradient, and sizes unless ``dynamic``.
+
+    Each graph is told to the log ``jitmagic.aot``, unless ``enable_log`` is false.
 
     Raises UserError for a function that cannot be captured as one graph.
     """

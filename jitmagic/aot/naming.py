@@ -21,6 +21,7 @@ class Build:
 
     model: str
     number: int
+    is_logged: bool = True
 
     def name(self, kind: str) -> str:
         """``kind`` is ``forward``, ``backward``, ``inference`` or ``joint``."""
@@ -36,8 +37,9 @@ class Build:
             _current.reset(token)
 
 
-def new_build() -> Build:
-    return Build(_model.get(), next(_numbers))
+def new_build(*, is_logged: bool = True) -> Build:
+    """The next build; ``is_logged`` False keeps its graphs out of the log ``jitmagic.aot``."""
+    return Build(_model.get(), next(_numbers), is_logged)
 
 
 def set_model_name(name: str) -> None:

@@ -6,7 +6,8 @@ and the bases of outputs that are views of intermediates (row A16). Aliases are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,6 +27,8 @@ from jitmagic.aot.simplify import simplify_pure
 from jitmagic.errors import InternalError, UserError
 from jitmagic.graph import ArrayMeta, Graph, Node
 from jitmagic.ops.derivatives import gradient_meta
+
+LOG = logging.getLogger("jitmagic.aot")
 
 __all__ = ["Compilers", "Joint", "Training", "compile_training", "make_joint"]
 
@@ -79,7 +82,6 @@ class Training:
     forward: Program
     backward: Program
     phases: Phases
-    examples: tuple[Any, ...] = ()
 
     @property
     def saved_bytes(self) -> int:
@@ -178,8 +180,10 @@ def compile_training(
 
 
 def named(graph: Graph, build: Build, kind: str) -> Graph:
-    """``graph`` under the name of its build."""
+    """``graph`` under the name of its build, which is told to the log."""
     graph.name = build.name(kind)
+    if build.is_logged:
+        LOG.info("%s: %d operations", graph.name, sum(1 for _ in graph.calls()))
     return graph
 
 
@@ -194,6 +198,3 @@ def checked(program: Program, arguments: list[Any], wanted: int, name: str, sour
     if len(results) != wanted:
         raise InternalError(f"graph {name} has {wanted} outputs, but its compiled form gave {len(results)}")
     return results
-
-
-Check = Callable[..., list[Any]]

@@ -267,6 +267,14 @@ def test_a54_the_simple_export_refuses_all_else() -> None:
     assert len(graph.outputs) == 2
 
 
+def test_a55_the_log_tells_the_graphs_in_order(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", "jitmagic.aot"):
+        Recorded(lambda w: (w * w).sum())(tensor([1, 2]))
+        Recorded(lambda w: (w * w).sum(), enable_log=False)(tensor([1, 2]))
+    kinds = [record.getMessage().split(":")[0].rsplit("_", 1)[1] for record in caplog.records]
+    assert kinds == ["forward", "backward"]
+
+
 def test_a55_graphs_have_names_and_errors_carry_them() -> None:
     def broken(graph, examples):
         def run(arguments):
