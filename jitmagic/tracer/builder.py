@@ -48,6 +48,7 @@ from jitmagic.tracer.variables.functions import BoundMethod, Cell, FunctionTrack
 from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.modules import wrap_module
+from jitmagic.tracer.variables.numba_ufuncs import NumbaUfunc, is_numba_ufunc
 from jitmagic.tracer.variables.objects import MISSING, EnumMember, ObjectTracker, OpaqueTracker
 from jitmagic.tracer.variables.partials import PartialTracker
 from jitmagic.tracer.variables.random_generators import GeneratorTracker
@@ -348,6 +349,12 @@ class Builder(Inputs):
         self.output.track(value, tracker)
         return tracker
 
+    def numba_ufunc(self, value: Any, source: Source) -> VariableTracker:
+        """What ``numba.vectorize`` made."""
+        if not is_held(source):
+            self.output.guards.add(guard.identity_guard(source, value, "FUNCTION_MATCH"))
+        return NumbaUfunc(value, source)
+
     def callable(self, value: Any, source: Source) -> VariableTracker:
         if not is_held(source):
             self.output.guards.add(guard.identity_guard(source, value, "BUILTIN_MATCH"))
@@ -479,4 +486,5 @@ _BY_TEST: tuple[tuple[Callable[[Any], bool], Make], ...] = (
     (lambda v: isinstance(v, enum.Enum), Builder.identical),
     (_is_named_tuple, Builder.sequence),
     (_is_numpy, Builder.callable),
+    (is_numba_ufunc, Builder.numba_ufunc),
 )

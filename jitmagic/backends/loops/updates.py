@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import operator
 
+import numpy as np
+
 from jitmagic.backends.loops.buffers import last_reads
+from jitmagic.backends.loops.operands import dense_axes
 from jitmagic.backends.loops.schedule import Call, Launch, Schedule
-from jitmagic.graph import Node
+from jitmagic.graph import ArrayMeta, Node, SymInt
 from jitmagic.graph.region_call import RegionCall
 from jitmagic.ops.functional import UPDATE, PureCall, ViewStep
 from jitmagic.ops.lowering import View
 
-__all__ = ["is_plain_update", "loop_of", "loops_in_place", "updates_in_place", "writes_of"]
+__all__ = ["is_plain_update", "loop_of", "loops_in_place", "outputs_in_place", "updates_in_place", "writes_of"]
 
 
 def is_plain_update(node: Node) -> bool:
@@ -29,6 +32,33 @@ def updates_in_place(plan: Schedule) -> set[Node]:
     lives = _Lives(plan)
     updates = [(k, s.node) for k, s in enumerate(plan.steps) if isinstance(s, Call) and is_plain_update(s.node)]
     return {node for k, node in updates if lives.is_free(node.args[0], k)}
+
+
+def outputs_in_place(plan: Schedule) -> dict[Node, Node]:
+    """Ufuncs that NumPy runs, with the operand whose memory may take the result: dead with them, and laid out alike."""
+    lives = _Lives(plan)
+    found: dict[Node, Node] = {}
+    for k, step in enumerate(plan.steps):
+        if isinstance(step, Call) and _is_plain_ufunc(step.node):
+            free = (a for a in step.node.args if lives.is_free(a, k) and _is_alike(a, step.node))
+            operand = next(free, None)
+            if operand is not None:
+                found[step.node] = operand
+    return found
+
+
+def _is_plain_ufunc(node: Node) -> bool:
+    call = node.op.call if node.op is not None else None
+    return isinstance(call, np.ufunc) and call.nout == 1 and call.signature is None and not node.kwargs
+
+
+def _is_alike(operand: Node, node: Node) -> bool:
+    """Equal dtype, sizes in every call, and strides of a dense array."""
+    a, b = operand.meta, node.meta
+    if not isinstance(a, ArrayMeta) or not isinstance(b, ArrayMeta) or b.scalar or a.scalar or not b.ndim:
+        return False
+    sizes = [[n.key if isinstance(n, SymInt) else n for n in meta.shape] for meta in (a, b)]
+    return a.dtype == b.dtype and sizes[0] == sizes[1] and a.strides == b.strides and dense_axes(b) is not None
 
 
 def loop_of(node: Node) -> RegionCall | None:

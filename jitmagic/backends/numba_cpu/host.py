@@ -24,7 +24,14 @@ from jitmagic.backends.loops.nest import make_nest
 from jitmagic.backends.loops.operands import dense_axes
 from jitmagic.backends.loops.recipes import ALL_FLAGS, FAST
 from jitmagic.backends.loops.schedule import Call, Launch, Schedule, Step
-from jitmagic.backends.loops.updates import is_plain_update, loop_of, loops_in_place, updates_in_place, writes_of
+from jitmagic.backends.loops.updates import (
+    is_plain_update,
+    loop_of,
+    loops_in_place,
+    outputs_in_place,
+    updates_in_place,
+    writes_of,
+)
 from jitmagic.backends.native.compile import Kernel as Native
 from jitmagic.backends.native.compile import compile_kernel
 from jitmagic.backends.native.inner_loop import inner_loop
@@ -65,6 +72,7 @@ class Writer:
     bound: dict[int, str] = field(default_factory=dict)
     in_place: set[Node] = field(default_factory=set)
     loops: dict[Node, frozenset[int]] = field(default_factory=dict)
+    outputs: dict[Node, Node] = field(default_factory=dict)  # ufuncs, and the operand that their result replaces
     written: dict[Node, list[str]] = field(default_factory=dict)  # by a loop, in the order of its items
 
     # ------------------------------------------------------------ names and values
@@ -118,6 +126,7 @@ class Writer:
             self.bind_sizes(node)
         dies = last_reads(self.plan)
         self.in_place = updates_in_place(self.plan)
+        self.outputs = outputs_in_place(self.plan)
         self.loops = loops_in_place(self.plan)
         for k, step in enumerate(self.plan.steps):
             (self.call if isinstance(step, Call) else self.launch)(step)  # type: ignore[arg-type]  # matched by kind
@@ -155,9 +164,19 @@ class Writer:
         if node.kind == "item" and node.args[0] in self.loops:
             self.take(node)
             return
+        if node in self.outputs:
+            self.write_over(node)
+            return
         name = self.names[node] = f"t{len(self.names)}"
         self.lines.append(f"    {name} = {self.call_text(node)}")
         self.bind_sizes(node)
+
+    def write_over(self, node: Node) -> None:
+        """Put the result where an operand was that nobody reads again."""
+        assert node.op is not None
+        operands = ", ".join(self.text(a) for a in node.args)
+        name = self.names[node] = self.names[self.outputs[node]]
+        self.lines.append(f"    {self.constant(node.op.call, 'f')}({operands}, {name})")
 
     def loop(self, node: Node) -> None:
         """Run a loop; what it writes are copies, or arrays that nobody reads again."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jitmagic as jm
 from jitmagic.backends.numba_cpu.program import compile_graph
 from jitmagic.graph import Node
 from jitmagic.ops import by_name
@@ -68,3 +69,26 @@ def test_an_update_from_the_base_itself_reads_the_old_value() -> None:
     y = recorder.call("multiply", recorder.call("add", recorder.input(x), 1.0), 2.0)
     graph = recorder.finish(update(recorder, y, recorder.call("getitem", y, np.s_[:-1]), np.s_[1:]))
     assert_agrees(compile_graph(graph), graph, [x])
+
+
+def test_a_ufunc_writes_over_an_operand_that_dies_with_it() -> None:
+    """Only memory that the program made itself, of the same layout; inputs and outputs are left alone."""
+    x = np.arange(12.0).reshape(3, 4)
+
+    def program(x: Any) -> Any:
+        y = x * 2
+        kept = y + 1
+        y = y - x
+        z = y.T - kept.T
+        return kept, np.negative(z), np.add(y, x[0])
+
+    compiled = jm.compile(program)
+    with jm.configure(demote=False):
+        before = x.copy()
+        for _ in range(3):
+            found, expected = compiled(x), program(x)
+            for a, b in zip(found, expected, strict=True):
+                assert np.array_equal(a, b)
+                assert a.strides == b.strides
+                assert not any(np.shares_memory(a, other) for other in (x, *(f for f in found if f is not a)))
+        assert np.array_equal(x, before)
