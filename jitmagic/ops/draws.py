@@ -94,6 +94,9 @@ def _drawn(call: Arguments) -> Inferred:
     kind = _kind_of(call.args[0])
     args, kwargs = call.args[1:], dict(call.kwargs)
     given = _given(call)
+    written = [given.get("x") if call.op.writes else None, given.get("out")]
+    if any(w is not None and not isinstance(w, ArrayMeta) for w in written) or (call.op.writes and written[0] is None):
+        raise Unsupported("random", f"{call.op.name} that writes into what is no array")
     for name in ("size", COUNTS.get(call.op.call.__name__, "size")):
         kinds = (ArrayMeta, PyMeta) if name == "size" else (PyMeta,)
         if _holds(kinds, given.get(name)):

@@ -134,6 +134,27 @@ def test_shuffle_writes_into_its_operand() -> None:
         assert np.array_equal(x, y)
 
 
+def test_shuffle_of_a_list_changes_the_list() -> None:
+    """A graph holds arrays; what is done to Python's containers is done by Python."""
+
+    def function(rng: Any, items: list[int]) -> Any:
+        rng.shuffle(items)
+        np.random.shuffle(items)
+        return items, rng.permutation(items), rng.choice([1.5, 2.5], 2)
+
+    compiled = jm.compile(function)
+    one, two = twins()
+    for _ in range(2):
+        a, b = [1, 2, 3, 4, 5], [1, 2, 3, 4, 5]
+        np.random.seed(1)
+        expected = function(one, a)
+        np.random.seed(1)
+        found = compiled(two, b)
+        assert found[0] is b
+        assert a == b
+        assert all(map(np.array_equal, found, expected))
+
+
 def test_asking_for_many_numbers_draws_none_while_compiling() -> None:
     generator = PyMeta(np.random.Generator)
     tracemalloc.start()
