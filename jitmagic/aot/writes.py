@@ -16,6 +16,7 @@ from jitmagic.aot.aliases import is_array
 from jitmagic.aot.functionalise import PureBuilder, WriteRule, array_meta, same_description
 from jitmagic.errors import Unsupported
 from jitmagic.graph import ArrayMeta, Node, PyMeta, map_nodes
+from jitmagic.graph.flow_call import FlowCall
 from jitmagic.graph.node import nodes_in
 from jitmagic.graph.passes.keys import structural_key
 from jitmagic.graph.region_call import RegionCall
@@ -126,7 +127,7 @@ def _check_outs(builder: PureBuilder, node: Node, outs: tuple[Any, ...]) -> None
 
 def _check_loop(builder: PureBuilder, node: Node, targets: list[Any]) -> None:
     """Refuse a loop that meets one memory under two names: it reads what it has written."""
-    if not isinstance(_row(node).call, RegionCall):
+    if not isinstance(_row(node).call, RegionCall | FlowCall):
         return
     owners = [builder.aliases.storage(o) for o in node.args if isinstance(o, Node) and is_array(o)]
     if any(owners.count(builder.aliases.storage(t)) > 1 for t in targets):

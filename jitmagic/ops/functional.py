@@ -281,7 +281,8 @@ class PureCall:
         fresh = tuple(map(copy_layout, outs))
         if fresh:
             kwargs["out"] = fresh if isinstance(into, tuple) else fresh[0]
-        result = self.row.call(*(copies.get(i, a) for i, a in enumerate(args)), **kwargs)
+        call = getattr(self.row.call, "on_copies", self.row.call)
+        result = call(*(copies.get(i, a) for i, a in enumerate(args)), **kwargs)
         return (*copies.values(), *fresh, *(result if isinstance(result, tuple) else (result,)))
 
 

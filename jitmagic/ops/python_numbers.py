@@ -16,7 +16,7 @@ from jitmagic.ops.gradients.special import ERF, ERFC, GAMMA, LGAMMA
 from jitmagic.ops.record import Arguments, Inferred, Op, Rules
 from jitmagic.ops.registry import by_name, op
 
-__all__ = ["NUMBER_FUNCTIONS", "NUMBER_OPS", "NumberOp", "number_type"]
+__all__ = ["NUMBER_FUNCTIONS", "NUMBER_OPS", "TRUTH", "NumberOp", "number_type"]
 
 _RANK = (bool, int, float, complex)
 
@@ -134,6 +134,8 @@ NUMBER_OPS: dict[str, NumberOp] = {
         "ne": _bool,
     }.items()
 }
+
+TRUTH = op("py_truth", _own(operator.truth), meta=lambda call: Inferred(PyMeta(bool)), raises=True)
 
 _MATH = (
     "sqrt exp expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh "

@@ -19,6 +19,7 @@ from jitmagic.backends import base
 from jitmagic.backends.base import Bail
 from jitmagic.errors import Unsupported
 from jitmagic.events import GradientRecord
+from jitmagic.graph.flow_call import FlowCall
 from jitmagic.graph.graph import Graph
 from jitmagic.graph.interpreter import interpret
 from jitmagic.graph.node import Node
@@ -76,6 +77,8 @@ def lower(graph: Graph, examples: Sequence[Any], options: Options) -> Lowered:
     entry = _backend(_name(options))
     if not entry.pure and any(n.op in (GRADIENT, PULLBACK) for n in graph.calls()):
         entry = _OWN["aot_eager"]  # derivatives are taken of pure graphs
+    if not entry.pure and any(isinstance(call, FlowCall) for call in _callables(graph)):
+        entry = _OWN["aot_eager"]  # a flow that leaves must not have changed anything
     if not entry.pure:
         plain = entry.compile(graph, examples)
         undoable = all(not n.written() for n in graph.nodes)
@@ -83,6 +86,7 @@ def lower(graph: Graph, examples: Sequence[Any], options: Options) -> Lowered:
     if entry.name == "numba":
         importlib.import_module("jitmagic.runtime.native.code").compile_apart()
         _compile_regions(graph)
+    _lower_flows(graph, options)
     variants = _Variants(graph, _with_options(entry, options), examples)
     compiled = variants.known[0]
     direct = _direct(compiled)
@@ -135,6 +139,18 @@ def _compile_regions(graph: Graph) -> None:
         if isinstance(call, RegionCall) and call.compiled is None:
             with contextlib.suppress(Unsupported):
                 call.compiled = importlib.import_module("jitmagic.backends.regions").compile_region(call.region)
+
+
+def _callables(graph: Graph) -> list[Any]:
+    """What the graph's calls run."""
+    return [node.op.call for node in graph.calls() if node.op is not None]
+
+
+def _lower_flows(graph: Graph, options: Options) -> None:
+    """Have the pieces of loops and branches over arrays compiled as the graph is, each when it runs first."""
+    for call in _callables(graph):
+        if isinstance(call, FlowCall):
+            call.lower(lambda piece, examples: lower(piece, examples, options).run)
 
 
 def _or_bail(run: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], list[Any]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from jitmagic.config import current
 from jitmagic.events import DemotionEvent
+from jitmagic.graph.flow_call import FlowCall
 from jitmagic.graph.region_call import RegionCall
 from jitmagic.ops.derivatives import GRADIENT
 from jitmagic.runtime.entry import Entry
@@ -58,7 +59,7 @@ def measured(frame: CompiledFrame, entry: Entry, inner: Callable[..., Any]) -> C
 def _has_kernels(entry: Entry) -> bool:
     """Whether anything but calls of NumPy runs in it."""
     calls = (node.op.call for node in entry.capture.graph.calls() if node.op is not None)
-    return entry.lowered.kernel_count > 0 or any(isinstance(call, RegionCall) for call in calls)
+    return entry.lowered.kernel_count > 0 or any(isinstance(call, RegionCall | FlowCall) for call in calls)
 
 
 def settle(frame: CompiledFrame, entry: Entry, inner: Callable[..., Any]) -> None:

@@ -12,7 +12,7 @@ from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, run
 from jitmagic.tracer.variables.deques import DequeTracker
 from jitmagic.tracer.variables.mappings import DictTracker, count, key_of
-from jitmagic.tracer.variables.number import SymbolicInt
+from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
 from jitmagic.tracer.variables.sequences import ListTracker, RangeTracker, SliceTracker, TupleTracker
 from jitmagic.tracer.variables.sets import SetTracker
 
@@ -54,7 +54,8 @@ def _dict(tx: Evaluator, *args: VariableTracker, **kwargs: VariableTracker) -> V
 
 def _range(tx: Evaluator, *args: VariableTracker) -> VariableTracker:
     for a in args:
-        if not isinstance(a, SymbolicInt) and not (isinstance(a, Constant) and isinstance(a.value, int)):
+        known = isinstance(a, Constant) and isinstance(a.value, int)
+        if not known and not isinstance(a, SymbolicInt) and not (isinstance(a, RunTimeNumber) and a.kind is int):
             if isinstance(a, Constant):
                 return run(lambda: range(*(v.constant() for v in args)))
             raise NotConstant

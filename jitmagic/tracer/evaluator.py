@@ -67,6 +67,8 @@ class Evaluator:
         self.node: ast.AST = frame.node
         self.active: list[ast.stmt] = []
         self.handling: list[Raised] = []
+        self.whole_rests: list[Sequence[ast.stmt]] = [frame.body]  # blocks whose end is the end of the function
+        self.following: Sequence[ast.stmt] | None = None  # what follows the statement up to there, if that is known
         for name in frame.code.co_cellvars:
             self.cells[name] = Cell(name)
         for name, value in locals_.items():

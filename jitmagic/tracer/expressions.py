@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from jitmagic.errors import Unsupported
+from jitmagic.ops.python_numbers import TRUTH, NumberOp
 from jitmagic.tracer.evaluator import Evaluator
+from jitmagic.tracer.flow import capture_choice
 from jitmagic.tracer.generators import GeneratorExpression
 from jitmagic.tracer.identity import same_object
 from jitmagic.tracer.operators import binary, compare, unary
@@ -19,11 +22,11 @@ from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, run
 from jitmagic.tracer.variables.functions import NestedFunction
 from jitmagic.tracer.variables.mappings import DictTracker, key_of
-from jitmagic.tracer.variables.number import RunTimeNumber
+from jitmagic.tracer.variables.number import RunTimeNumber, number_call
 from jitmagic.tracer.variables.sequences import ListTracker, SequenceTracker, SliceTracker, TupleTracker
 from jitmagic.tracer.variables.sets import SetTracker
 
-__all__ = ["EXPRESSIONS", "OPERATORS", "evaluate_arguments", "load_attribute"]
+__all__ = ["EXPRESSIONS", "OPERATORS", "evaluate_arguments", "evaluate_test", "load_attribute"]
 
 Handler = Callable[[Evaluator, Any], VariableTracker]
 
@@ -67,35 +70,103 @@ def _binary(tx: Evaluator, node: ast.BinOp) -> VariableTracker:
 
 
 def _unary(tx: Evaluator, node: ast.UnaryOp) -> VariableTracker:
-    value = tx.eval(node.operand)
     if isinstance(node.op, ast.Not):
-        return Constant(not tx.truth(value))
-    return unary(tx, UNARY[type(node.op)], value)
+        value = evaluate_test(tx, node.operand)
+        return _choose(tx, node, value, lambda: Constant(False), lambda: Constant(True))
+    return unary(tx, UNARY[type(node.op)], tx.eval(node.operand))
 
 
 def _bool(tx: Evaluator, node: ast.BoolOp) -> VariableTracker:
-    stops_at = isinstance(node.op, ast.Or)
-    for operand in node.values[:-1]:
-        value = tx.eval(operand)
-        if tx.truth(value) is stops_at:
-            return value
-    return tx.eval(node.values[-1])
+    return _bool_from(tx, node, 0)
+
+
+def _bool_from(tx: Evaluator, node: ast.BoolOp, position: int) -> VariableTracker:
+    """The value of the operands from one on, each evaluated only if the ones before leave it open."""
+    value = tx.eval(node.values[position])
+    if position == len(node.values) - 1:
+        return value
+
+    def rest() -> VariableTracker:
+        return _bool_from(tx, node, position + 1)
+
+    ways = (lambda: value, rest) if isinstance(node.op, ast.Or) else (rest, lambda: value)
+    return _choose(tx, node.values[position], value, *ways, truth_only=_is_test(node))
 
 
 def _conditional(tx: Evaluator, node: ast.IfExp) -> VariableTracker:
-    return tx.eval(node.body if tx.truth(tx.eval(node.test)) else node.orelse)
+    test = evaluate_test(tx, node.test)
+    return _choose(tx, node, test, lambda: tx.eval(node.body), lambda: tx.eval(node.orelse))
+
+
+def truth_of(tx: Evaluator, way: Callable[[], VariableTracker]) -> VariableTracker:
+    """The truth of a value as a Python bool, known or not."""
+    value = way()
+    try:
+        return Constant(tx.truth(value))
+    except Unsupported as error:
+        if error.code != "data-branch":
+            raise
+        return number_call(tx, NumberOp(TRUTH, lambda *kinds: bool), [value])
+
+
+def evaluate_test(tx: Evaluator, node: ast.expr) -> VariableTracker:
+    """The value of an expression of which only the truth is asked."""
+    for part in _parts_of_test(node):
+        part.jm_test = True  # type: ignore[attr-defined]  # a mark of ours on a syntax node
+    return tx.eval(node)
+
+
+def _parts_of_test(node: ast.expr) -> Iterator[ast.expr]:
+    yield node
+    if isinstance(node, ast.BoolOp):
+        for value in node.values:
+            yield from _parts_of_test(value)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield from _parts_of_test(node.operand)
+
+
+def _is_test(node: ast.expr) -> bool:
+    return getattr(node, "jm_test", False)
+
+
+def _choose(
+    tx: Evaluator,
+    node: ast.expr,
+    test: VariableTracker,
+    then: Callable[[], VariableTracker],
+    otherwise: Callable[[], VariableTracker],
+    *,
+    truth_only: bool = False,
+) -> VariableTracker:
+    """``then()`` if the test is true, else ``otherwise()``; both are recorded where only the data tell.
+
+    With ``truth_only`` nothing but the truth of the value is asked for.
+    """
+    try:
+        truth = tx.truth(test)
+    except Unsupported as error:
+        if error.code != "data-branch":
+            raise
+        ways = [functools.partial(truth_of, tx, w) for w in (then, otherwise)] if truth_only else [then, otherwise]
+        found = capture_choice(tx, node, test, ways)
+        if found is None:
+            raise
+        return found
+    return then() if truth else otherwise()
 
 
 def _compare(tx: Evaluator, node: ast.Compare) -> VariableTracker:
-    left = tx.eval(node.left)
-    result: VariableTracker = Constant(True)
-    for position, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
-        right = tx.eval(right_node)
-        result = _compare_once(tx, op, left, right)
-        if position < len(node.ops) - 1 and not tx.truth(result):
-            return result
-        left = right
-    return result
+    return _compare_from(tx, node, tx.eval(node.left), 0)
+
+
+def _compare_from(tx: Evaluator, node: ast.Compare, left: VariableTracker, position: int) -> VariableTracker:
+    """A chain of comparisons from one on; those after a false one are not evaluated."""
+    right = tx.eval(node.comparators[position])
+    result = _compare_once(tx, node.ops[position], left, right)
+    if position == len(node.ops) - 1:
+        return result
+    rest = functools.partial(_compare_from, tx, node, right, position + 1)
+    return _choose(tx, node.comparators[position], result, rest, lambda: result, truth_only=_is_test(node))
 
 
 def _compare_once(tx: Evaluator, op: ast.cmpop, left: VariableTracker, right: VariableTracker) -> VariableTracker:

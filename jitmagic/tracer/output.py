@@ -47,6 +47,8 @@ class Policy:
     no_inline: dict[tuple[Any, ...], Unsupported] = field(default_factory=dict)
     rewritten: dict[tuple[Any, ...], list[ast.stmt]] = field(default_factory=dict)
     types: list[Guard] = field(default_factory=list)
+    no_flow: dict[tuple[Any, ...], str] = field(default_factory=dict)
+    whole: set[tuple[Any, ...]] = field(default_factory=set)
 
     def keep_types(self, guards: GuardSet) -> None:
         """Remember the classes that an attempt relied on before it was thrown away."""
@@ -107,6 +109,8 @@ class OutputGraph:
     grad_off: int = 0  # blocks in evaluation whose results count as constants (``no_grad``)
     differentiating: int = 0  # calls in evaluation whose derivative is asked for
     evaluating: list[Any] = field(default_factory=list)  # Evaluators: the frame, and what is inlined in it
+    flow: Any = None  # the Recorder of the flow that is being traced
+    root: Graph = field(init=False)  # the function's graph, also while ``graph`` is a piece of a flow
     language: Language = field(init=False)
     tensors: Tensors | None = None  # set when the trace meets the first Tensor
     builder: Builder = field(init=False)  # set by whoever makes the output: it wraps values for it
@@ -114,6 +118,7 @@ class OutputGraph:
     def __post_init__(self) -> None:
         self.env.on_specialise = self._on_specialise
         self.guards.where = self._line
+        self.root = self.graph
 
     def let_go(self) -> None:
         """Hold the values of the call no longer: trackers and evaluators form cycles, which live until a collection."""
@@ -157,7 +162,7 @@ class OutputGraph:
         return self.scalar_inputs.get(source)
 
     def add_input(self, source: Source, meta: Meta, example: Any) -> Node:
-        node = self.graph.input(readable(source.text), meta)
+        node = self.root.input(readable(source.text), meta)
         self.input_sources.append(source)
         self.examples.append(example)
         self.input_nodes[node] = source
@@ -183,7 +188,7 @@ class OutputGraph:
         minimum = 2 if axis is not None else None
         symbol = self.env.new_symbol(hint, minimum=minimum, prefix="s" if axis is not None else "n")
         self.symbol_sources[repr(symbol)] = (source, axis)
-        self.graph.bind(symbol, node, axis)
+        self.root.bind(symbol, node, axis)
         return symbol
 
     def shared_size(self, size: SymInt) -> SymInt:

@@ -10,14 +10,15 @@ from typing import Any
 from jitmagic.errors import Unsupported
 from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.tracer.evaluator import Evaluator
-from jitmagic.tracer.expressions import OPERATORS, make_function
+from jitmagic.tracer.expressions import OPERATORS, evaluate_test, make_function
+from jitmagic.tracer.flow import capture_branch, capture_for, capture_returns, capture_while
 from jitmagic.tracer.guards import ItemSource
 from jitmagic.tracer.loops import capture_loop, capture_run
 from jitmagic.tracer.loops.runs import RETURNED, runs_from
 from jitmagic.tracer.operators import in_place
 from jitmagic.tracer.resume import BreakHere
 from jitmagic.tracer.rounds import SHORT_LOOP, count_rounds, unpack_into
-from jitmagic.tracer.signals import NotConstant, Returned
+from jitmagic.tracer.signals import NotConstant, Restart, Returned
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
@@ -31,6 +32,7 @@ OVER_ARRAYS = ("enumerate", "zip")  # loops that may be over arrays, which captu
 
 def run_block(tx: Evaluator, block: Sequence[ast.stmt]) -> Flow:
     """Evaluate statements in order until one leaves the block."""
+    is_whole = block is tx.whole_rests[-1]
     index = -1
     while (index := index + 1) < len(block):
         statement = block[index]
@@ -40,6 +42,7 @@ def run_block(tx: Evaluator, block: Sequence[ast.stmt]) -> Flow:
             if isinstance(block[index], ast.Return):
                 return Returned("return", tx.locals.pop(RETURNED))
             continue
+        tx.following = block[index + 1 :] if is_whole else None
         try:
             flow = run_statement(tx, statement)
         except BreakHere as stop:
@@ -190,13 +193,39 @@ def _return(tx: Evaluator, node: ast.Return) -> Flow:
 
 
 def _if(tx: Evaluator, node: ast.If) -> Flow:
-    return run_block(tx, node.body if tx.truth(tx.eval(node.test)) else node.orelse)
+    rest = tx.following
+    test = evaluate_test(tx, node.test)
+    try:
+        truth = tx.truth(test)
+    except Unsupported as error:
+        if error.code != "data-branch":
+            raise
+        ended = capture_branch(tx, node, test)
+        if ended is None and rest is not None:
+            ended = capture_returns(tx, node, test, rest)
+        if ended is None:
+            _keep_loop_whole(tx)
+            raise
+        return ended.flow
+    return run_block(tx, node.body if truth else node.orelse)
+
+
+def _keep_loop_whole(tx: Evaluator) -> None:
+    """The rounds of the loop around here cannot be written out one by one: try to keep it a loop."""
+    policy = tx.output.policy
+    for loop in reversed([s for s in tx.active if isinstance(s, ast.For | ast.While)]):
+        place = tx.place(loop)
+        if place not in policy.whole and place not in policy.no_flow:
+            policy.whole.add(place)
+            raise Restart
 
 
 def _for(tx: Evaluator, node: ast.For) -> Flow:
     made_before = len(tx.output.generators)
     iterable = tx.eval(node.iter)
-    if _is_long(iterable, node) and capture_loop(tx, node):
+    if _is_long(iterable, node) and (capture_loop(tx, node) or capture_for(tx, node, iterable)):
+        return None
+    if tx.place(node) in tx.output.policy.whole and capture_for(tx, node, iterable):
         return None
     iterator = iterable.iterate(tx)
     rounds = count_rounds(tx, ast.unparse(node.iter), node.lineno)
@@ -232,8 +261,10 @@ def _is_long(rounds: VariableTracker, node: ast.For) -> bool:
 def _while(tx: Evaluator, node: ast.While) -> Flow:
     if capture_loop(tx, node):
         return None
+    if tx.place(node) in tx.output.policy.whole and capture_while(tx, node, evaluate_test):
+        return None
     rounds = count_rounds(tx, ast.unparse(node.test), node.lineno)
-    while tx.truth(tx.eval(node.test)):
+    while _goes_on(tx, node):
         rounds()
         flow = run_block(tx, node.body)
         if flow is not None and flow.kind == "break":
@@ -241,6 +272,17 @@ def _while(tx: Evaluator, node: ast.While) -> Flow:
         if flow is not None and flow.kind == "return":
             return flow
     return run_block(tx, node.orelse)
+
+
+def _goes_on(tx: Evaluator, node: ast.While) -> bool:
+    """The truth of the test; where only the data tell it, the loop is to be kept a loop."""
+    test = evaluate_test(tx, node.test)
+    try:
+        return tx.truth(test)
+    except Unsupported as error:
+        if error.code == "data-branch":
+            _keep_loop_whole(tx)
+        raise
 
 
 def _pass(tx: Evaluator, node: ast.stmt) -> Flow:

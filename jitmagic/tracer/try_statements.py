@@ -9,6 +9,8 @@ from typing import Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.evaluator import Evaluator
+from jitmagic.tracer.expressions import evaluate_test
+from jitmagic.tracer.flow import capture_check
 from jitmagic.tracer.signals import Raised, Returned
 from jitmagic.tracer.statements import run_block
 from jitmagic.tracer.variables.constant import Constant
@@ -70,7 +72,14 @@ def _again(tx: Evaluator) -> Raised:
 
 
 def _assert(tx: Evaluator, node: ast.Assert) -> Flow:
-    if not tx.truth(tx.eval(node.test)):
+    test = evaluate_test(tx, node.test)
+    try:
+        holds = tx.truth(test)
+    except Unsupported as error:
+        if error.code == "data-branch" and capture_check(tx, node, test):
+            return None
+        raise
+    if not holds:
         message = [] if node.msg is None else [tx.eval(node.msg)]
         raise raise_value(ExceptionTracker(AssertionError, message))
     return None

@@ -399,7 +399,7 @@ def f(x):
     if y.sum() > 4:
         y = y - 1
     return y + 10
-""", "f(x)", "f(-x)", graphs=2, breaks=1),
+""", "f(x)", "f(-x)"),
     cell("while until small", """
 x = np.arange(1.0, 4.0)
 def f(x):
@@ -408,7 +408,7 @@ def f(x):
         x = x / 2
         n += 1
     return x, n
-""", "f(x)", "f(-x)", graphs=0, breaks=1),
+""", "f(x)", "f(-x)"),
     cell("float of an array", """
 x = np.arange(3.0)
 def f(x):

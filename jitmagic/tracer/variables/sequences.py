@@ -398,7 +398,7 @@ class RangeTracker(VariableTracker):
         return all(v.is_constant for v in self.bounds)
 
     def length(self, tx: Evaluator) -> VariableTracker:
-        start, stop, step = (v.value for v in self.bounds)  # type: ignore[attr-defined]  # ints, known or not
+        start, stop, step = (getattr(v, "value", None) for v in self.bounds)  # None: known only at run time
         if isinstance(stop, SymInt) and start == 0 and step == 1 and stop >= 0:
             return wrap_size(stop)
         return Constant(len(self.constant()))

@@ -547,7 +547,6 @@ def f(x):
     return z * 3
 """,
         ["A(4)", "-A(4)", "A(4, seed=3)"],
-        breaks=1,
     ),
     Program(
         "numbers out of arrays in a loop",

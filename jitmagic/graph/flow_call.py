@@ -1,0 +1,116 @@
+"""What a node of a flow calls: the driver over the flow's pieces, each compiled when it runs first."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from jitmagic.errors import Unsupported
+from jitmagic.graph.flow import Flow
+from jitmagic.graph.flow_text import DriverText
+from jitmagic.graph.graph import Graph
+from jitmagic.graph.interpreter import interpret
+from jitmagic.graph.meta import ArrayMeta, Meta, layout_key
+
+__all__ = ["FlowCall", "PieceCall"]
+
+Lower: TypeAlias = Callable[[Graph, Sequence[Any]], Callable[[list[Any]], Sequence[Any]]]
+
+
+class Left(Unsupported):
+    """The flow came to a place that only plain Python has a form for."""
+
+
+class PieceCall:
+    """One straight piece: ``piece(*arguments)`` gives its outputs. ``lower`` compiles it at its first call."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.lower: Lower | None = None
+        self._run: Callable[[list[Any]], Sequence[Any]] | None = None
+
+    def __call__(self, *arguments: Any) -> Sequence[Any]:
+        if self._run is None:
+            self._run = self._make(arguments)
+        return self._run(list(arguments))
+
+    def _make(self, arguments: Sequence[Any]) -> Callable[[list[Any]], Sequence[Any]]:
+        if self.lower is not None:
+            try:
+                return self.lower(self.graph, arguments)
+            except Unsupported:  # arguments that share memory in a way without a form
+                pass
+        return functools.partial(interpret, self.graph)
+
+
+class FlowCall:
+    """``call(*operands)`` runs the flow on real arrays and numbers and gives the tuple of its results.
+
+    Raises Unsupported if the flow leaves, or if a result is not what the graph goes on with; nothing is changed then.
+    ``on_copies`` is the same for operands that nobody else knows: it may leave the written ones half done.
+    """
+
+    def __init__(self, flow: Flow, name: str) -> None:
+        self.flow = flow
+        text = DriverText(flow, name)
+        self.__name__ = name
+        self.text = text.text
+        self.pieces = [PieceCall(p.graph) for p in text.pieces]
+        scope: dict[str, Any] = {"missing": object(), "Left": Left("region", "a place that raises an exception")}
+        scope |= {f"piece{i}": piece for i, piece in enumerate(self.pieces)}
+        scope |= {f"k{i}": value for i, value in enumerate(text.constants)}
+        exec(compile(text.text, f"<jitmagic {name}>", "exec"), scope)
+        self._drive: Callable[..., tuple[Any, ...]] = scope[name]
+
+    def lower(self, lower: Lower) -> None:
+        """Have the pieces compiled by ``lower``, each when it runs first."""
+        for piece in self.pieces:
+            piece.lower = lower
+
+    def __call__(self, *operands: Any) -> tuple[Any, ...]:
+        copies = {i: operands[i].copy(order="K") for i in self.flow.written}
+        results = self.on_copies(*(copies.get(i, o) for i, o in enumerate(operands)))
+        for i, copy in copies.items():
+            operands[i][...] = copy
+        return results
+
+    def on_copies(self, *operands: Any) -> tuple[Any, ...]:
+        given = self._drive(*operands)
+        results = list(given)
+        arrays = [o for o in operands if isinstance(o, np.ndarray)]
+        for i, (result, node) in enumerate(zip(given, self.flow.results, strict=True)):
+            if node.meta is None or not _fits(result, node.meta):
+                raise Unsupported("region", "a variable that is of another kind this time")
+            if isinstance(result, np.ndarray):
+                results[i] = self._apart(i, result, arrays, given[:i])
+        return tuple(results)
+
+    def _apart(self, index: int, result: Any, operands: Sequence[Any], before: Sequence[Any]) -> Any:
+        """The result as an array of its own; Raises Unsupported where others would notice."""
+        if any(isinstance(b, np.ndarray) and np.may_share_memory(result, b) for b in before):
+            raise Unsupported("aliased-inputs", "two results of a loop")
+        if any(np.may_share_memory(result, o) for o in operands):
+            if index not in self.flow.loose:
+                raise Unsupported("aliased-inputs", "a result of a loop and what it works on")
+            return result.copy(order="K")
+        return result
+
+
+def _fits(value: Any, meta: Meta) -> bool:
+    """Whether a value is of the kind that ``meta`` describes."""
+    if not isinstance(meta, ArrayMeta):
+        return type(value) is meta.type
+    if meta.scalar:
+        return type(value) is meta.dtype.type
+    if type(value) is not np.ndarray or value.dtype != meta.dtype or value.ndim != meta.ndim:
+        return False
+    if any(isinstance(n, int) and n != m for n, m in zip(meta.shape, value.shape, strict=True)):
+        return False
+    flags = ("C" if value.flags.c_contiguous else "") + ("F" if value.flags.f_contiguous else "")
+    if value.flags.writeable != meta.writeable:
+        return False
+    same = layout_key(value.shape, value.strides) == layout_key(meta.hint_shape, meta.strides)
+    return meta.is_symbolic or (same and flags == meta.contiguous)

@@ -1,0 +1,6 @@
+"""Takes loops and branches that only the data decide, over whole arrays; gives one node of the graph for each."""
+
+from jitmagic.tracer.flow.branches import capture_branch, capture_check, capture_choice, capture_returns
+from jitmagic.tracer.flow.cycles import capture_for, capture_while
+
+__all__ = ["capture_branch", "capture_check", "capture_choice", "capture_for", "capture_returns", "capture_while"]
