@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import sys
 import threading
 import warnings
+import weakref
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +19,7 @@ import jitmagic as jm
 from jitmagic import nn
 from jitmagic.nn import dynamic
 from jitmagic.runtime import covering
+from jitmagic.runtime.memory import MEMORY, entry_bytes
 from jitmagic.runtime.native import code
 from jitmagic.runtime.native.checks import Checks
 from jitmagic.runtime.native.entry_text import Check
@@ -277,3 +280,22 @@ def test_16_threads_with_4_dtypes_compile_4_times() -> None:
         thread.join()
     assert right == [True] * 320
     assert (f.jit.compiles, f.jit.entries) == (4, 4)
+
+
+# -- G21
+def test_g21_entries_for_models_that_are_gone_are_gone() -> None:
+    f = jm.compile(load("def f(m, x): return m(x) * 2")["f"], backend="aot_eager")
+    gc.collect()
+    before = MEMORY.used_bytes()
+    arrays = []
+    for k in range(20):
+        model = Fold()
+        model.p[...] = k
+        assert f(model, X).tolist() == (model(X) * 2).tolist()
+        arrays.append(weakref.ref(model.p))
+        del model
+        gc.collect()
+    (left,) = f.jit.frame.entries  # made for the second model, it serves every later one; the first one's is gone
+    assert f.jit.compiles == 2
+    assert MEMORY.used_bytes() == before + entry_bytes(left)
+    assert [r() for r in arrays] == [None] * 20
