@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import secrets
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +15,7 @@ from IPython.core.error import UsageError
 from jitmagic.magic.collector import Collector
 from jitmagic.magic.engine import Engine
 from jitmagic.magic.functions import CompileStep, Made
+from jitmagic.magic.nesting import remark_on
 from jitmagic.magic.options import CellOptions
 from jitmagic.magic.rewrite import Definition, find_functions, mark, needs_await, select
 from jitmagic.magic.runner import CellProgram, Outcome, parse, run, run_async
@@ -47,7 +47,7 @@ class CellCompiler:
         table = self._marked(tree, options, made)
         program = CellProgram(tree, source.filename, table, self._loops(options))
         if not table:
-            _say_if_hidden(body)
+            remark_on(body)
         self.collector.defined(source.filename, options)
         if self.shell.autoawait and needs_await(tree):
             return self._run_async(program, options, made, body)
@@ -110,13 +110,3 @@ def _chosen(found: list[Definition], names: tuple[str, ...]) -> list[Definition]
         raise UsageError(f"%%compile: {name} is a generator; generators stay plain, leave the name out")
     listed = ", ".join(definition.name for definition in able) or "none"
     raise UsageError(f"%%compile: this cell defines no function {name!r} (found: {listed})")
-
-
-def _say_if_hidden(body: str) -> None:
-    """Tell when the functions of the cell are out of sight, in the body of another cell magic."""
-    first = body.lstrip().split(maxsplit=1)[0] if body.strip() else ""
-    if first.startswith("%%"):
-        print(  # noqa: T201 - a remark for the user, beside the output of the cell
-            f"%%compile: nothing is compiled below {first}; write {first} above %%compile",
-            file=sys.stderr,
-        )

@@ -14,6 +14,7 @@ from traitlets import Bool, Enum, Float, Int, default, observe
 from jitmagic import config
 from jitmagic.magic.cell import CellCompiler
 from jitmagic.magic.engine import CardOptions
+from jitmagic.magic.nesting import turned_round
 from jitmagic.magic.options import (
     GRAPHS,
     REPORTS,
@@ -88,6 +89,9 @@ class JitMagic(Magics):  # type: ignore[misc, unused-ignore]  # untyped in some 
         if options.help:
             page.page(self.compile_cell.__doc__)
             return None
+        turned = turned_round(line, cell)
+        if turned is not None:
+            return self.shell.run_cell_magic(*turned)
         return self.cells.run(self._completed(options), cell)
 
     @no_var_expand
