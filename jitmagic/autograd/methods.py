@@ -10,6 +10,7 @@ import numpy as np
 
 from jitmagic.autograd.dispatch import call_form
 from jitmagic.autograd.recorded import Recorded, raw
+from jitmagic.errors import GradientError
 from jitmagic.ops import lookup_method
 from jitmagic.ops.registry import ATTRIBUTES
 
@@ -127,14 +128,17 @@ def _plain(name: str) -> Callable[..., Any]:
 
 
 def _set_shape(self: Recorded, shape: Any) -> None:
-    """``x.shape = ...``: the Tensor becomes a reshaped view of what it was."""
+    """``x.shape = ...``: the Tensor becomes a reshaped view of what it was; its array keeps the shape it had."""
+    try:
+        data = np.reshape(self._data, shape, copy=False)
+    except ValueError as error:
+        raise AttributeError(f"the shape cannot become {shape} in place: {error}") from None
+    if any(each() is not None for each in self._views):
+        raise GradientError("x.shape = ... of a Tensor that other Tensors are views of: use y = x.reshape(...)")
     before = self._history()
-    if before is None or before[0] is self:
-        self._data.shape = shape
-        return
-    data = self._data.view()
-    data.shape = shape  # raises what NumPy raises
-    view = self.reshape(shape)  # type: ignore[attr-defined]  # installed above
-    self._data, self._edge = data, view._edge  # what is recorded keeps the array with the shape it had
-    if self._root is not None:
-        self._path = view._path
+    if before is not None and before[0] is not self:
+        view = self.reshape(shape)  # type: ignore[attr-defined]  # installed above
+        self._edge = view._edge
+        if self._root is not None:
+            self._path = view._path
+    self._data = data

@@ -165,4 +165,5 @@ def _view(kind: Any, data: Any, edge: Edge | None, base: Recorded, step: ViewSte
     view = kind._made(data, edge, base._version)
     owner = base._owner()
     view._root, view._path, view._epoch = owner, (*base._path, step), owner._epoch
+    owner._note_view(view)
     return view

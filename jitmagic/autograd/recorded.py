@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ class Recorded:
     _root: Recorded | None
     _path: tuple[ViewStep, ...]
     _epoch: int
+    _views: list[weakref.ref[Any]]
 
     @classmethod
     def _made(cls, data: Any, edge: Edge | None = None, version: Version | None = None) -> Any:
@@ -49,6 +51,7 @@ class Recorded:
         self._root = None
         self._path = ()
         self._epoch = 0
+        self._views = []
         self.__dict__["grad"] = None
 
     def _history(self) -> Edge | None:
@@ -75,6 +78,13 @@ class Recorded:
             edge = (node, step.item or 0)
             data = result if step.item is None else result[step.item]
         return edge
+
+    def _note_view(self, view: Recorded) -> None:
+        """Remember that ``view`` leads here; those that died are forgotten whenever their number is a power of two."""
+        count = len(self._views)
+        if count and not count & (count - 1):
+            self._views = [each for each in self._views if each() is not None]
+        self._views.append(weakref.ref(view))
 
     def _saved(self, edge: Edge | None, reads: bool = False) -> Saved:
         return Saved(self._data, edge, self._version, type(self), reads)

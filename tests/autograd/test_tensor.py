@@ -452,6 +452,8 @@ def test_metadata_and_conversions() -> None:
     x.unit = "m"
     x.shape = (3, 2)
     assert x.shape == (3, 2)
+    with pytest.raises(AttributeError, match="in place"):
+        x.shape = (4, 2)
     with pytest.raises(AttributeError):
         x.no_such_name
     with pytest.raises(ValueError, match="ambiguous"):
@@ -466,6 +468,11 @@ def test_reshaped_in_place() -> None:
     (y * np.arange(6.0).reshape(3, 2)).sum().backward()
     assert leaf.grad is not None
     assert leaf.grad.numpy().tolist() == [[0, 2, 4], [6, 8, 10]]
+    z = leaf * 2
+    part = z[0]
+    with pytest.raises(GradientError, match="reshape"):
+        z.shape = (3, 2)
+    assert part.shape == (3,)
 
 
 def test_copies_and_pickles_of_leaves() -> None:
