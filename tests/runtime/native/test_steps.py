@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import sys
 import threading
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jitmagic as jm
+from jitmagic.backends.native.flags import C_FLAGS
 from jitmagic.config import configure
 from tests.runtime.native.programs import SETTLED, goes_native, same, served_natively
 
@@ -240,3 +242,18 @@ def test_what_python_has_to_do_stays_in_python() -> None:
         for _ in range(3):
             assert same(f(np.ones(4)), function(np.ones(4)))
         assert not f.jit.entries or not goes_native(f)
+
+
+def test_flags_that_others_left_are_none_of_the_kernels() -> None:
+    f = jm.compile(line)
+    x = np.linspace(1, 2, 8)
+    f(x, x)
+    for _ in range(20):
+        with np.errstate(all="ignore"):
+            np.ones(8) / np.zeros(8)
+        ctypes.CDLL(None).feraiseexcept(sum(C_FLAGS.values()))
+        assert same(f(x, x), line(x, x))
+    assert f.jit.frame.entries[0].bails == 0
+    assert goes_native(f)
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="overflow"):
+        f(x * 1e200, x * 1e200)
