@@ -27,6 +27,8 @@ CARRIED = {
     "the element before": "x[i] = x[i - 1] + y[i]",
     "one element for all": "y[0] = x[i]",
     "any element": "y[int(x[i])] = x[i]",
+    "the last element": "x[i] = x[-1] + y[i]",
+    "the last element, computed": "x[i] = x[i - i - 1] + x[2 - 3]",
     "two elements of a round": "x[i] = y[i]; x[i - 1] = y[i]",
 }
 

@@ -165,8 +165,8 @@ class _Emitter(Writer):
 
     def _proven(self, index: ir.Expr, size: str) -> str:
         """An index that is in range, and of which no part overflows."""
-        if isinstance(index, ir.Const) and index.value < 0:
-            return f"{size} - {-int(index.value)}"
+        if any(id(index) in proof.from_end for proof in self.proofs):
+            return f"{size} + {self._bare(index)}"
         return self.value(index) if isinstance(index, ir.Binary) and index.operator == "mod" else self._bare(index)
 
     def _bare(self, index: ir.Expr) -> str:

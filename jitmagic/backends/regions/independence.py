@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from jitmagic.backends.regions.facts import accesses
 from jitmagic.backends.regions.liveness import Lives
+from jitmagic.backends.regions.proofs import counts_from_end
 from jitmagic.backends.regions.ranges import Affine, Ranges, combine, statements
 from jitmagic.graph import region as ir
 
@@ -77,7 +78,7 @@ def _is_out_of_reach(form: Affine, own: Affine, loop: ir.For, ranges: Ranges, ch
     start, stop = ranges.affine(loop.start), ranges.affine(loop.stop)
     if own != {loop.variable.name: 1} or set(form) & changed or start is None or stop is None:
         return False
-    if not isinstance(loop.step, ir.Const):
+    if not isinstance(loop.step, ir.Const) or counts_from_end(form):
         return False
     least, after = (start, stop) if loop.step.value > 0 else (combine(stop, 1, {"": 1}), combine(start, 1, {"": 1}))
     below, above = combine(least, -1, form), combine(form, -1, after)

@@ -15,19 +15,23 @@ from jitmagic.backends.regions.facts import Access, Fact, accesses
 from jitmagic.backends.regions.ranges import LOCAL_BITS, Affine, Ranges, combine, statements
 from jitmagic.graph import region as ir
 
-__all__ = ["Proof", "entry_proof", "loop_proof"]
+__all__ = ["Proof", "counts_from_end", "entry_proof", "loop_proof"]
 
 _MOST_TESTS = 64  # of one proof; more would cost more than they save
 
 
 @dataclass(slots=True)
 class Proof:
-    """``lines`` set ``name``; ``indices`` are the ids of what is in range if it is true, ``divisors`` are positive."""
+    """``lines`` set ``name``; ``indices`` are the ids of what is in range if it is true, ``divisors`` are positive.
+
+    ``from_end`` are those of the ``indices`` that count from the end of their axis.
+    """
 
     name: str
     lines: list[str]
     indices: frozenset[int]
     divisors: list[Affine] = field(default_factory=list)
+    from_end: set[int] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +145,8 @@ def _proof(
                 continue
             forms, divisor = wanted
             indices.add(id(index))
+            if counts_from_end(ranges.affine(index, local)):
+                proof.from_end.add(id(index))
             tests.update((test, None) for form in forms if (test := bounds.test(form, access.facts)))
             if divisor is not None:
                 proof.divisors.append(divisor)
@@ -151,13 +157,18 @@ def _proof(
     return proof
 
 
+def counts_from_end(form: Affine | None) -> bool:
+    """Whether an index is a negative number, however it is written."""
+    return form is not None and set(form) == {""} and form[""] < 0
+
+
 def _wanted(
     index: ir.Expr, size: str, ranges: Ranges, local: frozenset[str]
 ) -> tuple[tuple[Affine, Affine], Affine | None] | None:
     """The forms that must not be negative for an index to be in range; the divisor, if it is ``x % divisor``."""
     form = ranges.affine(index, local)
     if form is not None:
-        if set(form) == {""} and form[""] < 0:
+        if counts_from_end(form):
             form = combine(form, 1, {size: 1})
         last = combine({size: 1, "": -1}, -1, form)
         return (form, last), None
