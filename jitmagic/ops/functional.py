@@ -97,13 +97,15 @@ def _empty_alike(array: Array) -> Array:
         fresh = np.empty_like(array, order=order, subok=False)
         if fresh.strides == array.strides:
             return fresh
+    if not array.size:  # NumPy allocates those without strides, but reshapes them with some
+        return as_strided(np.empty_like(array, subok=False), array.shape, array.strides)
     if not _same_layout(fresh := np.empty_like(array, order="K", subok=False), array):
         return _empty_with_gaps(array)
     return fresh if array.dtype.hasobject else np.ndarray(array.shape, array.dtype, None, 0, array.strides)
 
 
 def _same_layout(a: Array, b: Array) -> bool:
-    return not a.size or all(s == t for n, s, t in zip(a.shape, a.strides, b.strides, strict=True) if n > 1)
+    return all(s == t for n, s, t in zip(a.shape, a.strides, b.strides, strict=True) if n > 1)
 
 
 def _empty_with_gaps(like: Array) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from jitmagic.graph.meta import ArrayMeta
@@ -89,7 +91,19 @@ op(
     samples=(Sample(lambda rng: (masks()(rng),)), called()),
 )
 op("flatnonzero", np.flatnonzero, meta=counted, samples=(Sample(lambda rng: (masks()(rng),)),))
-op("argwhere", np.argwhere, meta=counted, samples=(Sample(lambda rng: (masks()(rng),)),))
+
+
+def _positions(call: Arguments) -> Inferred:
+    """``argwhere``: one row for each element, one column for each axis; NumPy transposes what it found by axis."""
+    found = counted(call)
+    meta = found.meta
+    if not isinstance(meta, ArrayMeta) or meta.ndim != 2:
+        return found
+    itemsize, rows = meta.dtype.itemsize, meta.hint_shape[0]
+    return replace(found, meta=replace(meta, strides=(itemsize, itemsize * rows)))
+
+
+op("argwhere", np.argwhere, meta=_positions, samples=(Sample(lambda rng: (masks()(rng),)),))
 op(
     "unique",
     np.unique,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,10 @@ def written(call: Arguments) -> Inferred:
 
 def _copied(call: Arguments) -> Inferred:
     """``copyto``: the source broadcasts to the target and may be cast to it."""
-    x, source = _target(call), array_meta(call.args[1])
+    x, source = call.args[0], array_meta(call.args[1])
+    if isinstance(x, ArrayMeta) and not x.writeable and replace(source, writeable=False) == x:
+        unsupported(call, "a read-only array that may be its own source")  # NumPy has nothing to write then
+    x = _target(call)
     shape = broadcast(x.shape, source.shape)
     if shape is None or len(shape) != x.ndim or not all(same_size(n, m) for n, m in zip(shape, x.shape, strict=True)):
         refuse(call)

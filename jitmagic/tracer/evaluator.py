@@ -14,7 +14,7 @@ from typing import Any
 from jitmagic.config import current
 from jitmagic.errors import InternalError, Span, Unsupported
 from jitmagic.graph.meta import ArrayMeta, Meta
-from jitmagic.graph.node import Node, map_nodes
+from jitmagic.graph.node import Node, map_nodes, nodes_in
 from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.ops import Form, Op, lookup_method
 from jitmagic.ops.extern import opaque
@@ -296,6 +296,7 @@ class Evaluator:
         except InternalError as error:  # the rule is wrong: the program must not catch what NumPy does not raise
             raise Unsupported("extern-unknown", f"{op.name} with these operands") from error
         except Exception as error:
+            self.output.note_raised(nodes_in((args, kwargs)))
             raise Raised(error) from None
         op = self._under_the_circumstances(op)
         node = self.output.graph.call(op, args, kwargs, None, span=self.span, stack=self.stack)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import weakref
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -236,11 +237,19 @@ class OutputGraph:
         """An array is written: the input that it is a view of must be writeable at the next call too."""
         if self.tensors is not None and by is not None:
             self.tensors.check_write(by, node)
-        while node.view_of is not None:
-            node = node.view_of
-        source = self.input_nodes.get(node)
-        if source is not None and isinstance(node.meta, ArrayMeta):
-            self.guards.add(writeable_guard(source))
+        self._guard_writeable(node, True)
+
+    def note_raised(self, operands: Iterable[Node]) -> None:
+        """An operation refuses these operands: perhaps since an input is read-only, which the next may not be."""
+        for node in operands:
+            if isinstance(node.meta, ArrayMeta) and not node.meta.writeable:
+                self._guard_writeable(node, False)
+
+    def _guard_writeable(self, node: Node, is_writeable: bool) -> None:
+        storage = _storage(node)
+        source, meta = self.input_nodes.get(storage), storage.meta
+        if source is not None and isinstance(meta, ArrayMeta) and meta.writeable == is_writeable:
+            self.guards.add(writeable_guard(source, is_writeable))
 
     def note_refusal(self, loop: ast.stmt, error: BaseException) -> None:
         """Why a loop is not kept as a loop; shown if it then becomes a break."""

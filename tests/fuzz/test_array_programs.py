@@ -52,3 +52,47 @@ def test_a_lost_imaginary_part_is_reported_where_plain_python_reports_it(
         for _ in range(2):
             assert differing(wanted, outcome(compiled, [x], filters)) == []
     assert compiled.jit.compiles
+
+
+CHANGED = {  # the text, and a maker of arguments for each call
+    "an in-place error of a read-only array": (
+        "    try:\n        x *= 2\n    except ValueError as error:\n        return str(error)\n    return x\n",
+        lambda: (_read_only(3), np.ones(3), _read_only(3), np.ones(3)),
+    ),
+    "a view of a read-only array": (
+        "    try:\n        x[1:][...] = 0\n    except ValueError as error:\n        return str(error)\n    return x\n",
+        lambda: (_read_only(3), np.ones(3), _read_only(4)),
+    ),
+    "an array copied onto itself": (
+        "    try:\n        np.copyto(x, x)\n    except ValueError as error:\n        return str(error)\n    return x\n",
+        lambda: (_read_only(3), np.ones(3), _read_only(0)),
+    ),
+    "positions that are changed": (
+        "    v = np.argwhere(x)\n    v += v\n    return v\n",
+        lambda: (np.array([1, 0, 1]), np.array([1, 1, 1]), np.array([[1, 0], [1, 1]]), np.zeros(3)),
+    ),
+    "nothing, in an order of its own": (
+        "    v, w = np.roll(x, 1), np.kron(x, x)\n    v += 1\n    w[::-1][...] += 1\n    return v, w\n",
+        lambda: (np.ones((3, 0)), np.ones((0, 3)), np.ones((2, 0, 3)), np.ones((3, 2)), np.ones((3, 0))),
+    ),
+}
+
+
+def _read_only(count: int) -> np.ndarray:
+    array = np.ones(count)
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "numba"])
+@pytest.mark.parametrize("name", CHANGED)
+def test_programs_that_once_differed(name: str, backend: str) -> None:
+    body, make = CHANGED[name]
+    plain, compiled = (
+        define(f"def f(x):\n{body}", name),
+        jm.compile(define(f"def f(x):\n{body}", name), backend=backend),
+    )
+    with jm.configure(demote=False):
+        for x, same in zip(make(), make(), strict=True):
+            assert differing(outcome(plain, [x], "always"), outcome(compiled, [same], "always")) == []
+    assert compiled.jit.calls == len(make())

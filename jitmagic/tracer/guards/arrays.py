@@ -121,17 +121,17 @@ def _order_guards(source: Source, value: np.ndarray[Any, Any], remedy: str) -> l
     return guards
 
 
-def writeable_guard(source: Source) -> Guard:
-    """ARRAY_MATCH: the array may be written; only for arrays that the trace writes to."""
+def writeable_guard(source: Source, is_writeable: bool = True) -> Guard:
+    """ARRAY_MATCH: whether the array may be written; only for arrays that the trace writes to, or tried to."""
     return Guard(
         "ARRAY_MATCH",
         source,
-        f"{{v}}.flags.num & {WRITEABLE}",
-        "writeable",
+        f"{'' if is_writeable else 'not '}{{v}}.flags.num & {WRITEABLE}",
+        "writeable" if is_writeable else "read-only",
         "'writeable' if {v}.flags.writeable else 'read-only'",
         about=f"{source.text}.flags.writeable",
         remedy="pass an array that may be written",
-        form=("flags", WRITEABLE, WRITEABLE),
+        form=("flags", WRITEABLE, WRITEABLE if is_writeable else 0),
     )
 
 
