@@ -17,7 +17,8 @@ from jitmagic.graph.meta import ArrayMeta, Meta, layout_key
 
 __all__ = ["FlowCall", "PieceCall"]
 
-Lower: TypeAlias = Callable[[Graph, Sequence[Any]], Callable[[list[Any]], Sequence[Any]]]
+Run: TypeAlias = Callable[..., Sequence[Any]]
+Lower: TypeAlias = Callable[[Graph, Sequence[Any]], Run]
 
 
 class Left(Unsupported):
@@ -25,25 +26,28 @@ class Left(Unsupported):
 
 
 class PieceCall:
-    """One straight piece: ``piece(*arguments)`` gives its outputs. ``lower`` compiles it at its first call."""
+    """One straight piece: ``piece(*arguments)`` gives its outputs. ``lower`` compiles it at its first call.
 
-    def __init__(self, graph: Graph) -> None:
+    ``put(run)`` is told what runs from then on, so that nothing stands between the driver and it.
+    """
+
+    def __init__(self, graph: Graph, put: Callable[[Run], None]) -> None:
         self.graph = graph
         self.lower: Lower | None = None
-        self._run: Callable[[list[Any]], Sequence[Any]] | None = None
+        self._put = put
 
     def __call__(self, *arguments: Any) -> Sequence[Any]:
-        if self._run is None:
-            self._run = self._make(arguments)
-        return self._run(list(arguments))
+        run = self._make(arguments)
+        self._put(run)
+        return run(*arguments)
 
-    def _make(self, arguments: Sequence[Any]) -> Callable[[list[Any]], Sequence[Any]]:
+    def _make(self, arguments: Sequence[Any]) -> Run:
         if self.lower is not None:
             try:
                 return self.lower(self.graph, arguments)
             except Unsupported:  # arguments that share memory in a way without a form
                 pass
-        return functools.partial(interpret, self.graph)
+        return lambda *given: interpret(self.graph, given)
 
 
 class FlowCall:
@@ -58,9 +62,13 @@ class FlowCall:
         text = DriverText(flow, name)
         self.__name__ = name
         self.text = text.text
-        self.pieces = [PieceCall(p.graph) for p in text.pieces]
         scope: dict[str, Any] = {"missing": object(), "Left": Left("region", "a place that raises an exception")}
-        scope |= {f"piece{i}": piece for i, piece in enumerate(self.pieces)}
+        names = [f"piece{i}" for i in range(len(text.pieces))]
+        self.pieces = [
+            PieceCall(piece.graph, functools.partial(scope.__setitem__, name))
+            for name, piece in zip(names, text.pieces, strict=True)
+        ]
+        scope |= dict(zip(names, self.pieces, strict=True))
         scope |= {f"k{i}": value for i, value in enumerate(text.constants)}
         exec(compile(text.text, f"<jitmagic {name}>", "exec"), scope)
         self._drive: Callable[..., tuple[Any, ...]] = scope[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import inspect
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -150,7 +151,16 @@ def _lower_flows(graph: Graph, options: Options) -> None:
     """Have the pieces of loops and branches over arrays compiled as the graph is, each when it runs first."""
     for call in _callables(graph):
         if isinstance(call, FlowCall):
-            call.lower(lambda piece, examples: lower(piece, examples, options).run)
+            call.lower(functools.partial(_lower_piece, options))
+
+
+def _lower_piece(options: Options, graph: Graph, examples: Sequence[Any]) -> Callable[..., Sequence[Any]]:
+    """A piece runs inside a call that already listens to NumPy: the backend's function as it is, where that is all."""
+    lowered = lower(graph, examples, options)
+    if lowered.direct is not None:
+        return inspect.unwrap(lowered.direct)
+    run = lowered.run
+    return lambda *arguments: run(list(arguments))
 
 
 def _or_bail(run: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], list[Any]]:
