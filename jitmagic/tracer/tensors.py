@@ -57,7 +57,7 @@ def wrap_tensor(builder: Builder, value: Recorded, source: Source) -> VariableTr
     if output.tensors is None:
         output.tensors = Tensors(output)
     node = output.tensors.add_input(source, array.node, value.requires_grad and is_grad_enabled())
-    tracker = TensorTracker(output.tensors, node, array.meta, source)
+    tracker = TensorTracker(output.tensors, node, array.meta, source, value.requires_grad)
     output.track(value, tracker)
     return tracker
 

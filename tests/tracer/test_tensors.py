@@ -324,3 +324,15 @@ def test_a_call_that_nobody_needs_dies_at_once() -> None:
         assert node() is None
     finally:
         gc.enable()
+
+
+def test_detached_values_and_questions_are_no_breaks() -> None:
+    def f(x: Any) -> Any:
+        if x.requires_grad:
+            return (x.detach() * x).sum() + (jm.detach(x * 2) ** 2).sum()
+        return x.sum()
+
+    run = same_as_plain(f, X)
+    assert run(jm.Tensor(X)).numpy() == X.sum()
+    assert run(jm.Tensor(X)).grad_fn is None
+    same_as_plain(lambda x: x.detach(), X, breaks=None)
