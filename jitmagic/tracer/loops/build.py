@@ -16,6 +16,7 @@ from jitmagic.tracer.loops.callees import body_of
 from jitmagic.tracer.loops.cases import Made, all_cases, bind
 from jitmagic.tracer.loops.expressions import Expressions, Outside, Turn, cast
 from jitmagic.tracer.loops.kinds import CODES, UNBOUND, Kinds, Types, coerce, join_all, tag, variable
+from jitmagic.tracer.loops.leaving import without_else
 from jitmagic.tracer.loops.rules import is_integer, refuse, store_is_exact
 from jitmagic.tracer.loops.turning import replaced, spelled_out
 from jitmagic.tracer.names import names_in
@@ -275,7 +276,7 @@ def _if(b: Builder, node: ast.If) -> Block:
 
 def _for(b: Builder, node: ast.For) -> Block:
     if node.orelse:
-        raise refuse("else after a loop")
+        return b.block(without_else(node))
     first, bounds, binds = _rounds(b, node)
     if leaves(first):
         return first
@@ -367,7 +368,7 @@ def _bound(value: ir.Expr) -> ir.Expr:
 
 def _while(b: Builder, node: ast.While) -> Block:
     if node.orelse:
-        raise refuse("else after a loop")
+        return b.block(without_else(node))
     tests: list[ir.Expr] = []
 
     def enter() -> Block:

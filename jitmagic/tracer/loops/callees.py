@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
 from jitmagic.tracer.frame import Frame, frame_of
+from jitmagic.tracer.loops.leaving import without_returns
 from jitmagic.tracer.loops.rules import refuse
 
 __all__ = ["body_of"]
@@ -44,7 +45,7 @@ def body_of(
     first = [_set(prefix + p, value, node) for p, value in given.items() if p not in arrays]
     renamed = {name: prefix + name for name in frame.local_names if name not in arrays}
     body = [_Renamed(renamed, arrays).visit(copy.deepcopy(s)) for s in frame.body]
-    made = [*first, *_without_returns(body, result, node)]
+    made = [*first, *without_returns(body, result, node)]
     return [_moved(s, serial) for s in made]
 
 
@@ -75,28 +76,6 @@ class _Renamed(ast.NodeTransformer):
         if node.id in self.arrays:
             return self.arrays[node.id]
         return ast.copy_location(ast.Name(self.names.get(node.id, node.id), node.ctx), node)
-
-
-def _without_returns(body: Sequence[ast.stmt], result: str, place: ast.AST) -> list[ast.stmt]:
-    """The statements with assignments for returns; what follows an ``if`` that may return goes into its branches."""
-    made: list[ast.stmt] = []
-    for position, statement in enumerate(body):
-        if isinstance(statement, ast.Return):
-            return [*made, _set(result, statement.value, statement)] if statement.value is not None else made
-        if _returns(statement):
-            if not isinstance(statement, ast.If):
-                raise refuse("a return from within a loop")
-            rest = list(body[position + 1 :])
-            orelse = _without_returns([*statement.orelse, *rest], result, place) or [ast.Pass()]
-            branches = _without_returns([*statement.body, *rest], result, place) or [ast.Pass()]
-            both = ast.If(statement.test, branches, orelse)
-            return [*made, ast.fix_missing_locations(ast.copy_location(both, statement))]
-        made.append(statement)
-    return made
-
-
-def _returns(statement: ast.stmt) -> bool:
-    return any(isinstance(n, ast.Return) for n in ast.walk(statement))
 
 
 def _moved(tree: ast.stmt, serial: int) -> ast.stmt:

@@ -23,7 +23,7 @@ from jitmagic.tracer.loops.kinds import CODES, UNBOUND, Kinds, Types, tag, varia
 from jitmagic.tracer.loops.plain import plain_function
 from jitmagic.tracer.loops.prune import prune
 from jitmagic.tracer.loops.rules import refuse
-from jitmagic.tracer.loops.runs import RETURNED, as_assignment
+from jitmagic.tracer.loops.runs import RETURNED, as_statements
 from jitmagic.tracer.loops.surroundings import Surroundings, scalar_type
 from jitmagic.tracer.names import names_in
 from jitmagic.tracer.operands import wrap_node
@@ -77,9 +77,9 @@ class _Captured:
 
 
 def _capture(tx: Evaluator, nodes: Nodes) -> None:
-    statements = [as_assignment(n) for n in nodes]
+    statements = as_statements(nodes)
     rebound = frozenset(names_in(statements, stores_only=True))
-    known = rebound <= {*tx.frame.local_names, RETURNED}
+    known = {n for n in rebound if not n.startswith(RETURNED)} <= tx.frame.local_names
     if tx.scopes or any(name in tx.cells for name in rebound) or not known:
         raise refuse("variables of another scope")
     outside = Surroundings(tx, rebound)

@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.ops.quiet import Quiet
-from jitmagic.tracer.loops.runs import as_assignment
+from jitmagic.tracer.loops.runs import as_statements
 from jitmagic.tracer.loops.surroundings import Surroundings
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def plain_function(
     texts = [*outside.arrays, *outside.scalars]
     names = {text: text if text.isidentifier() else f"_jm_p{i}" for i, text in enumerate(texts)}
     functions = {text: f"_jm_f{i}" for i, text in enumerate(outside.functions)}
-    body = [_Rename({**functions, **names}).visit(copy.deepcopy(as_assignment(n))) for n in nodes]
+    body = [_Rename({**functions, **names}).visit(copy.deepcopy(n)) for n in as_statements(nodes)]
     give = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in results], ast.Load()))
     parameters = [*(names[t] for t in texts), *carried, *functions.values()]
     args = ast.arguments([], [ast.arg(p) for p in parameters], None, [], [], None, [])

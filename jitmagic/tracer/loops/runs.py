@@ -14,9 +14,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from jitmagic.tracer.loops.leaving import has_return, without_returns
 from jitmagic.tracer.names import names_in
 
-__all__ = ["RETURNED", "as_assignment", "runs_from"]
+__all__ = ["RETURNED", "as_statements", "runs_from"]
 
 RETURNED = "_jm_return"  # holds the value of a ``return`` that is part of a region
 _LOOPS = (ast.For, ast.While)
@@ -28,6 +29,8 @@ def runs_from(block: Sequence[ast.stmt]) -> list[int]:
     loops = [k for k in range(end) if isinstance(block[k], _LOOPS)]
     if not loops:
         return []
+    if any(has_return(block[k]) for k in loops):
+        return [end] if isinstance(block[end - 1], ast.Return) else []
     return [n for n in dict.fromkeys((end, loops[-1] + 1)) if n > 1]
 
 
@@ -36,7 +39,8 @@ def _longest(block: Sequence[ast.stmt]) -> int:
     bound: set[str] = set()
     for position, statement in enumerate(block):
         if isinstance(statement, ast.Return):
-            return position + _is_taken_along(statement, bound)
+            leaves = any(map(has_return, block[:position]))
+            return position + (_has_number(statement) if leaves else _is_taken_along(statement, bound))
         if isinstance(statement, _LOOPS):
             bound |= names_in([statement], stores_only=True) | _written(statement)
             continue
@@ -54,6 +58,11 @@ def _is_taken_along(node: ast.Return, bound: set[str]) -> bool:
     if node.value is None or isinstance(node.value, ast.Name | ast.Tuple | ast.List):
         return False
     return bool(names_in([ast.Expr(node.value)]) & bound)
+
+
+def _has_number(node: ast.Return) -> bool:
+    """Whether a value may be a number, for what its syntax tells; loops before it may have given another one."""
+    return node.value is not None and not isinstance(node.value, ast.Tuple | ast.List)
 
 
 def _may_bind(
@@ -75,9 +84,6 @@ def _written(statement: ast.stmt) -> set[str]:
     return {n.id for n in found if isinstance(n, ast.Name)}
 
 
-def as_assignment(statement: ast.stmt) -> ast.stmt:
-    """A ``return`` as an assignment of its value; other statements as they are."""
-    if not isinstance(statement, ast.Return) or statement.value is None:
-        return statement
-    target = ast.copy_location(ast.Name(RETURNED, ast.Store()), statement.value)
-    return ast.copy_location(ast.Assign([target], statement.value), statement)
+def as_statements(nodes: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The statements of a region; the value of each ``return`` goes to ``RETURNED``."""
+    return without_returns(nodes, RETURNED, nodes[0]) if any(map(has_return, nodes)) else list(nodes)

@@ -1,0 +1,124 @@
+"""Takes statements that leave loops by ``return``, or have an ``else`` after a loop, gives the same without either.
+
+for i in range(n):                              for i in range(n):
+    if x[i] == v:                                   if x[i] == v:
+        return i                     =>                 result = i
+return -1                                               returned = True
+                                                        break
+                                                if not returned:
+                                                    result = -1
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from jitmagic.tracer.loops.rules import refuse
+
+__all__ = ["has_return", "without_else", "without_returns"]
+
+Loop = ast.For | ast.While
+
+
+def has_return(statement: ast.stmt) -> bool:
+    return any(isinstance(n, ast.Return) for n in ast.walk(statement))
+
+
+def without_returns(body: Sequence[ast.stmt], result: str, place: Any) -> list[ast.stmt]:
+    """``body`` with assignments to ``result`` for its returns; without a value they leave it as it is.
+
+    What follows an ``if`` that may return goes into its branches.
+    """
+    made: list[ast.stmt] = []
+    for position, statement in enumerate(body):
+        if isinstance(statement, ast.Return):
+            return [*made, *_given(statement, result)]
+        if has_return(statement):
+            rest = without_returns(body[position + 1 :], result, place)
+            return [*made, *_split(statement, list(body[position + 1 :]), rest, result, place)]
+        made.append(statement)
+    return made
+
+
+def _split(
+    statement: ast.stmt, following: list[ast.stmt], rest: list[ast.stmt], result: str, place: Any
+) -> list[ast.stmt]:
+    if isinstance(statement, ast.For | ast.While):
+        flag = f"{result}_returned"
+        loop = _copied(statement, body=_leaving(statement.body, result, flag))
+        after = [_at(ast.If(_not(flag, statement), rest, []), statement)] if rest else []
+        return [_flag(flag, False, statement), *without_else(loop), *after]
+    if not isinstance(statement, ast.If):
+        raise refuse(f"a return from within {ast.unparse(statement).splitlines()[0]}")
+    orelse = without_returns([*statement.orelse, *following], result, place) or [ast.Pass()]
+    branches = without_returns([*statement.body, *following], result, place) or [ast.Pass()]
+    return [_at(ast.If(statement.test, branches, orelse), statement)]
+
+
+def _leaving(body: Sequence[ast.stmt], result: str, flag: str) -> list[ast.stmt]:
+    """The body of a loop whose returns end the loop instead, and set ``flag``."""
+    made: list[ast.stmt] = []
+    for statement in body:
+        if isinstance(statement, ast.Return):
+            return [*made, *_given(statement, result), _flag(flag, True, statement), _at(ast.Break(), statement)]
+        if not has_return(statement):
+            made.append(statement)
+        elif isinstance(statement, ast.For | ast.While):
+            made += without_else(_copied(statement, body=_leaving(statement.body, result, flag)))
+            made.append(_at(ast.If(_at(ast.Name(flag, ast.Load()), statement), [ast.Break()], []), statement))
+        elif isinstance(statement, ast.If):
+            orelse = _leaving(statement.orelse, result, flag)
+            made.append(_at(ast.If(statement.test, _leaving(statement.body, result, flag), orelse), statement))
+        else:
+            raise refuse(f"a return from within {ast.unparse(statement).splitlines()[0]}")
+    return made
+
+
+def without_else(loop: Loop) -> list[ast.stmt]:
+    """A loop with ``else`` as one that notes whether it was broken off."""
+    if not loop.orelse:
+        return [loop]
+    flag = f"_jm_broken{loop.lineno}_{loop.col_offset}"
+    body = _noting(loop.body, flag)
+    after = _at(ast.If(_not(flag, loop), list(loop.orelse), []), loop)
+    return [_flag(flag, False, loop), _copied(loop, body=body, orelse=[]), after]
+
+
+def _noting(body: Sequence[ast.stmt], flag: str) -> list[ast.stmt]:
+    made: list[ast.stmt] = []
+    for statement in body:
+        if isinstance(statement, ast.Break):
+            made.append(_flag(flag, True, statement))
+        if isinstance(statement, ast.If):
+            branches = (_noting(statement.body, flag), _noting(statement.orelse, flag))
+            made.append(_at(ast.If(statement.test, *branches), statement))
+        elif isinstance(statement, ast.For | ast.While) and statement.orelse:
+            made.append(_copied(statement, orelse=_noting(statement.orelse, flag)))
+        else:
+            made.append(statement)
+    return made
+
+
+def _given(node: ast.Return, result: str) -> list[ast.stmt]:
+    return [] if node.value is None else [_at(ast.Assign([ast.Name(result, ast.Store())], node.value), node)]
+
+
+def _flag(name: str, value: bool, place: ast.AST) -> ast.stmt:
+    made: ast.stmt = _at(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value)), place)
+    return made
+
+
+def _not(name: str, place: ast.AST) -> ast.expr:
+    made: ast.expr = _at(ast.UnaryOp(ast.Not(), ast.Name(name, ast.Load())), place)
+    return made
+
+
+def _copied(node: Any, **changes: Any) -> Any:
+    fields = dict(ast.iter_fields(node))
+    return ast.copy_location(type(node)(**{**fields, **changes}), node)
+
+
+def _at(node: Any, place: ast.AST) -> Any:
+    return ast.fix_missing_locations(ast.copy_location(node, place))

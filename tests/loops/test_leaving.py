@@ -1,0 +1,100 @@
+"""Ways out of loops: ``return`` from any depth, ``else`` after a loop; one kernel, with the values of plain Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jitmagic as jm
+from tests.loops.outcomes import define, loop_calls, outcome
+
+TEXTS = {
+    "return from a loop": """
+def f(x, v):
+    for i in range(len(x)):
+        if x[i] > v:
+            return i
+    return -1
+""",
+    "return from two loops": """
+def f(x, v):
+    s = 0.0
+    for i in range(len(x)):
+        for j in range(i):
+            s += x[j]
+            if s > v:
+                return s * 2
+        s -= 0.25
+    return s
+""",
+    "return from while": """
+def f(x, v):
+    i = 0
+    while i < len(x):
+        if x[i] > v:
+            return x[i]
+        i += 1
+    return v * 1.5
+""",
+    "statements between": """
+def f(x, v):
+    y = np.zeros(len(x))
+    for i in range(len(x)):
+        y[i] = x[i] * 2
+        if y[i] > v:
+            return y[i]
+    for i in range(len(x)):
+        y[i] += 1
+    return y[0] + v
+""",
+    "else": """
+def f(x, v):
+    n = 0
+    for i in range(len(x)):
+        if x[i] > v:
+            n = i
+            break
+    else:
+        n = -5
+    return n * 2
+""",
+    "else after while": """
+def f(x, v):
+    i = 0
+    s = 0.0
+    while i < len(x):
+        s += x[i]
+        if s > v:
+            break
+        i += 1
+    else:
+        s = -s
+    return s + i
+""",
+    "a callee that returns from its loop": """
+def first(x, v):
+    for i in range(len(x)):
+        if x[i] > v:
+            return i
+    return 0
+def f(x, v):
+    s = 0
+    for k in range(20):
+        s += first(x, v - k * 0.05)
+    return s
+""",
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+def test_the_loop_is_left_where_plain_python_leaves_it(text: str) -> None:
+    """For limits that are met early, late, and never."""
+    plain = define(text, f"loop {hash(text)}", np=np)
+    compiled = jm.compile(define(text, f"loop {hash(text)}", np=np))
+    x = np.random.default_rng(0).random(20)
+    for limit in (0.5, 0.9, 0.95, 1e9, -1.0, 3.0):
+        for size in (20, 20, 1, 0):
+            assert outcome(compiled, [x[:size], limit]) == outcome(plain, [x[:size], limit])
+    calls = loop_calls(compiled)
+    assert calls
+    assert all(call.compiled is not None for call in calls)
