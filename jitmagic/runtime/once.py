@@ -34,7 +34,8 @@ __all__ = ["LONG_S", "estimated_seconds", "run_if_long", "run_once"]
 
 Loop = ast.For | ast.While
 LONG_S = 0.5  # plain Python's time above which the time of a compile is well spent
-_STATEMENT_S = 60e-9  # what plain Python needs for a statement of a loop, and somewhat less than that
+_STATEMENT_S = 60e-9  # what plain Python needs at least for a statement of a loop ...
+_ELEMENT_S = 60e-9  # ... and for each element of an array in it
 _SOME_ROUNDS = 8  # of an inner loop of which nothing is known
 _NUMBERS = (int, float, bool)
 
@@ -116,12 +117,16 @@ def estimated_seconds(loop: Loop, namespace: Mapping[str, Any]) -> float:
 def _body_seconds(body: list[ast.stmt], namespace: Mapping[str, Any]) -> float:
     total = 0.0
     for each in body:
-        total += _STATEMENT_S
         inner = [*getattr(each, "body", ()), *getattr(each, "orelse", ())]
+        total += _STATEMENT_S if inner else _statement_seconds(each)
         if inner:
             rounds = _rounds(each.iter, namespace) if isinstance(each, ast.For) else 1
             total += (_SOME_ROUNDS if rounds is None else rounds) * _body_seconds(inner, namespace)
     return total
+
+
+def _statement_seconds(statement: ast.stmt) -> float:
+    return _STATEMENT_S + _ELEMENT_S * sum(isinstance(n, ast.Subscript) for n in ast.walk(statement))
 
 
 def _rounds(node: ast.expr, namespace: Mapping[str, Any]) -> float | None:
