@@ -158,7 +158,8 @@ def _lower_piece(options: Options, graph: Graph, examples: Sequence[Any]) -> Cal
     """A piece runs inside a call that already listens to NumPy: the backend's function as it is, where that is all."""
     lowered = lower(graph, examples, options)
     if lowered.direct is not None:
-        return inspect.unwrap(lowered.direct)
+        bare: Callable[..., Sequence[Any]] = inspect.unwrap(lowered.direct)
+        return bare
     run = lowered.run
     return lambda *arguments: run(list(arguments))
 
