@@ -28,3 +28,19 @@ def test_a_program_against_central_differences(name: str) -> None:
         agree(gradients, tuple(expected))
     assert not compiled.jit.breaks().records, name
     assert not compiled.jit.record.fallbacks, name
+
+
+def test_loops_over_whole_arrays_are_written_out() -> None:
+    """More rounds than are unrolled elsewhere; kept as one node they would have no derivative."""
+
+    def f(x):
+        y = x
+        for _ in range(40):
+            y = y + 0.05 * np.sin(y) * x
+        return np.sum(y)
+
+    gradient = jm.grad(f)
+    x = np.linspace(0.5, 1.0, 5)
+    agree(gradient(x), central_differences(f, (x,), 0))
+    assert not gradient.jit.record.fallbacks
+    assert not gradient.jit.breaks().records
