@@ -91,6 +91,7 @@ class JitMagic(Magics):  # type: ignore[misc, unused-ignore]  # untyped in some 
             return None
         turned = turned_round(line, cell)
         if turned is not None:
+            assert self.shell is not None
             return self.shell.run_cell_magic(*turned)
         return self.cells.run(self._completed(options), cell)
 
