@@ -92,7 +92,7 @@ class JitMagic(Magics):  # type: ignore[misc, unused-ignore]  # untyped in some 
         turned = turned_round(line, cell)
         if turned is not None:
             assert self.shell is not None
-            return self.shell.run_cell_magic(*turned)
+            return self.shell.run_cell_magic(*turned)  # type: ignore[no-untyped-call]  # of IPython
         return self.cells.run(self._completed(options), cell)
 
     @no_var_expand
