@@ -135,12 +135,6 @@ def test_a_name_from_a_class_body_can_decorate(notebook: Notebook) -> None:
     assert hasattr(notebook.ns["A"].m, "jit")
 
 
-def test_functions_below_another_cell_magic_are_not_silently_plain(notebook: Notebook) -> None:
-    ran = notebook.run("%%compile\n%%capture\ndef f(): pass")
-    assert "write %%capture above %%compile" in ran.err
-    assert not hasattr(notebook.ns["f"], "jit")
-
-
 @pytest.mark.parametrize("above", ["%%capture", "%%time"])
 def test_another_cell_magic_above(above: str, notebook: Notebook) -> None:
     notebook.run(f"{above}\n%%compile\ndef f(): return f.__code__.co_firstlineno")
