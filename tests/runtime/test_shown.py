@@ -26,7 +26,7 @@ def pieces() -> Any:
     function = jm.compile(broken)
     function(np.ones((8, 8)), b"a")
     function(np.ones((8, 8), np.float32), b"a")
-    yield function.jit  # the function lives as long as the test
+    yield function.jit  # noqa: PT022  # the function lives as long as the test
 
 
 def test_no_two_kernels_of_a_function_share_a_name(pieces: Any) -> None:
