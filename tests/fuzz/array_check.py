@@ -1,6 +1,7 @@
 """Takes the text of a program, a seed and a backend, gives the differences between plain Python and compiled.
 
-Run as a program it looks at many seeds, and prints the shortest form of each program that shows a difference.
+Run as a program it looks at many seeds, and prints the shortest form of each program that shows a difference; the
+error stream tells how far it is.
 """
 
 from __future__ import annotations
@@ -62,10 +63,12 @@ def shortened(program: ArrayProgram, backend: str) -> str:
 def main(first: int, last: int, backend: str = "aot_eager") -> None:
     """Look at the programs of these seeds."""
     for seed in range(first, last):
+        print(f"\r{seed - first} of {last - first}, seed {seed}", end="", file=sys.stderr, flush=True)
         program = make_array_program(seed)
         if check(program.text, seed, backend).differences:
             text = shortened(program, backend)
             print(f"seed {seed}", text, *check(text, seed, backend).differences, sep="\n", flush=True)
+    print(f"\r{max(last - first, 0)} programs", file=sys.stderr)
 
 
 if __name__ == "__main__":
