@@ -26,7 +26,7 @@ __all__ = ["Kernel", "compile_kernel", "is_at_hand", "load_kernel"]
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Kernel:
-    """A compiled kernel. Its code is freed with the last reference to ``address``."""
+    """A compiled kernel. Its code is freed after the last reference to ``address``, when the next kernel is linked."""
 
     name: str
     address: Address

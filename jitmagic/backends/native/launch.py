@@ -22,6 +22,7 @@ from jitmagic.backends.native import pool
 from jitmagic.backends.native.abi import Operand, Status, block_words, parse_form
 from jitmagic.backends.native.compile import Kernel, compile_kernel
 from jitmagic.backends.native.launch_fallback import make_fallback
+from jitmagic.backends.native.once import once
 
 __all__ = ["GIL_WORK", "POOL_WORK", "make_launcher", "prepare"]
 
@@ -88,13 +89,13 @@ class _MethodDefinition(ctypes.Structure):
 _METH_FASTCALL = 0x80
 
 
-@cache
+@once
 def prepare() -> tuple[Kernel, Kernel, Kernel]:
     """Compile (or load) the code of launcher and pool, kept for the life of the process."""
     return _method()[1], *pool.prepare()
 
 
-@cache
+@once
 def _method() -> tuple[_MethodDefinition, Kernel]:
     """A builtin only points to its method definition, and that to the code: both are kept."""
     code = compile_kernel(_LAUNCH.format(**_CONSTANTS), "launch")

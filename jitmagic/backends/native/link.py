@@ -1,5 +1,5 @@
 """Takes object code, gives the address of a function in it; unloads it when nobody holds it any
-more.
+more and the next is linked.
 
 Links with LLVM's ORC linker. Only the symbols below are resolved, whatever else the process
 exports: an object that asks for another one is refused with an error (MCJIT would end the process).
@@ -7,15 +7,21 @@ exports: an object that asks for another one is refused with an error (MCJIT wou
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import itertools
+import os
 import struct
+import threading
+from collections import deque
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
 
 from jitmagic.backends.native.abi import Address
+from jitmagic.backends.native.once import once
 from jitmagic.errors import InternalError
 
 __all__ = ["ALLOWED_SYMBOLS", "link"]
@@ -70,9 +76,36 @@ _CPYTHON = [
 ALLOWED_SYMBOLS = frozenset([*_LIBM, *(f"{name}f" for name in _LIBM), *_LIBC, *_PTHREAD, *_CPYTHON])
 
 _serial = itertools.count()
+_lock = threading.RLock()  # re-entrant: a signal handler may compile in here
+_trackers: dict[str, Any] = {}  # of libraries in memory, by name: a collection that frees a tracker unloads at once
+_dead: deque[str] = deque()  # libraries that nobody calls any more
+
+if hasattr(os, "register_at_fork"):  # nobody forks while a library is loaded or unloaded
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
-@cache
+class _Loaded:
+    """A library in memory. It may die anywhere, also in a garbage collection while another thread compiles.
+
+    To unload it there would wait for that thread, with whatever locks the program holds: the next ``link`` does it.
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __del__(self, bury: Callable[[str], None] = _dead.append) -> None:
+        bury(self.name)
+
+
+def _unload_dead() -> None:
+    while _dead:
+        with contextlib.suppress(RuntimeError):  # what cannot be unloaded stays, which harms nobody
+            _trackers.pop(_dead.popleft()).close()
+
+
+@once
 def _linker() -> Any:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -141,8 +174,11 @@ def link(object_code: bytes, symbol: str) -> Address:
     known = _known_symbols()
     for name in sorted(needed & known.keys()):  # each costs memory that is not given back
         builder.import_symbol(name, known[name])
+    linker, name = _linker(), f"jitmagic.{next(_serial)}"
     try:
-        tracker = builder.link(_linker(), f"jitmagic.{next(_serial)}")
+        with _lock:
+            _unload_dead()
+            tracker = _trackers[name] = builder.link(linker, name)
     except RuntimeError as error:
         raise InternalError(f"object code of {symbol} cannot be linked: {error}") from error
-    return Address(tracker[symbol], tracker, len(object_code))
+    return Address(tracker[symbol], _Loaded(name), len(object_code))

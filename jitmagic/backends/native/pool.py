@@ -23,10 +23,10 @@ import os
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 from jitmagic.backends.native.compile import Kernel, compile_kernel
+from jitmagic.backends.native.once import once
 from jitmagic.config import current
 from jitmagic.errors import InternalError
 
@@ -157,7 +157,7 @@ def _source(template: str, indent: str) -> str:
     return template.format(TAKE_CHUNKS=take_chunks, FAR=_FAR, **_OFFSETS)
 
 
-@cache
+@once
 def prepare() -> tuple[Kernel, Kernel]:
     """Compile (or load) the pool's own code: worker and run. Kept for the life of the process."""
     worker = compile_kernel(_source(_WORKER, " " * 12), "worker")

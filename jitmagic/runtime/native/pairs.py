@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.backends.native.once import once
 from jitmagic.runtime.native.ir import load_ir
 from jitmagic.runtime.native.layout import OFFSETS, is_known, word_at
 
@@ -61,7 +62,7 @@ no:
 """
 
 
-@cache
+@once
 def _function() -> tuple[Callable[..., int], Any]:
     code = load_ir(_TEXT, _SYMBOL)
     word = ctypes.c_int64

@@ -10,18 +10,20 @@ A stamp holds no reference to its dicts: the death of one is a change as well.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import sys
 import threading
 import weakref
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from jitmagic.backends.native.abi import Address
+from jitmagic.backends.native.once import once
 from jitmagic.errors import InternalError
 from jitmagic.runtime.native.ir import load_ir
 from jitmagic.runtime.native.layout import OFFSETS, dict_tag, has_dict_tags, is_known
@@ -99,24 +101,54 @@ class _Watcher:
     lists: dict[int, list[int]] = field(default_factory=dict)  # dict -> stamps, all by address
     kept: dict[int, Words] = field(default_factory=dict)  # dict -> its list in memory
     table: Words = field(default_factory=lambda: np.zeros(1, np.int64))
-    lock: threading.RLock = field(default_factory=threading.RLock)  # re-entrant: a stamp may die in here
+    dead: deque[Words] = field(default_factory=deque)  # words of stamps that the table may still know
+    is_writing: bool = False
+    lock: threading.RLock = field(default_factory=threading.RLock)
 
     def watch(self, dicts: Iterable[dict[Any, Any]], stamp: int) -> None:
         """Add one to the word at ``stamp`` whenever one of the dicts changes."""
         with self.lock:
-            for each in dicts:
-                self.lists[id(each)] = [*self.lists.get(id(each), ()), stamp]
-            self._write()
+            self._bury()
+            with self._writing():
+                for each in dicts:
+                    self.lists[id(each)] = [*self.lists.get(id(each), ()), stamp]
+                self._write()
             for each in dicts:
                 if ctypes.pythonapi.PyDict_Watch(self.number, ctypes.py_object(each)) != 0:
                     raise InternalError("Python refused to watch a dict")
 
-    def forget(self, stamp: int) -> None:
-        """The stamp is gone; what it watched may be gone too, so it stays watched, for nobody."""
-        with self.lock:
-            left = {d: [s for s in stamps if s != stamp] for d, stamps in self.lists.items()}
+    def forget(self, word: Words) -> None:
+        """The stamp is gone; what it watched may be gone too, so it stays watched, for nobody.
+
+        A garbage collection calls this anywhere, also in ``watch``: the word then stays until the next change.
+        """
+        self.dead.append(word)
+        if not self.is_writing and self.lock.acquire(blocking=False):
+            try:
+                self._bury()
+            finally:
+                self.lock.release()
+
+    def _bury(self) -> None:
+        """Write a table without the dead; their words are let go only after that."""
+        with self._writing():
+            gone = list(self.dead)
+            if not gone:
+                return
+            addresses = {int(word.ctypes.data) for word in gone}
+            left = {d: [s for s in stamps if s not in addresses] for d, stamps in self.lists.items()}
             self.lists = {d: stamps for d, stamps in left.items() if stamps}
             self._write()
+            for _ in gone:
+                self.dead.popleft()
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        self.is_writing = True
+        try:
+            yield
+        finally:
+            self.is_writing = False
 
     def _write(self) -> None:
         """A new table; the old one is dropped only when the callback knows the new one."""
@@ -139,7 +171,7 @@ class _Watcher:
         call(int(self.code))(_BIND, table.ctypes.data, 0, 0)
 
 
-@cache
+@once
 def _watcher() -> _Watcher | None:
     """None before Python 3.12, and where eight others watch already."""
     if sys.version_info < (3, 12) or not is_known():
@@ -183,7 +215,7 @@ class DictStamp:
         self._dicts: list[dict[Any, Any]] = []
         if watcher is not None:
             watcher.watch(found, self._word.ctypes.data)
-            weakref.finalize(self, _release, watcher, self._word)
+            weakref.finalize(self, watcher.forget, self._word)
         elif has_dict_tags():
             self._dicts = found
         else:
@@ -202,8 +234,3 @@ class DictStamp:
     @property
     def value(self) -> int | tuple[int, ...]:
         return tuple(map(dict_tag, self._dicts)) if self._dicts else int(self._word[0])
-
-
-def _release(watcher: _Watcher, word: Words) -> None:
-    """Holds the word until nobody writes it any more."""
-    watcher.forget(int(word.ctypes.data))

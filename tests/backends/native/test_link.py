@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from llvmlite.binding.orcjit import ResourceTracker
 
 from jitmagic.backends.native.codegen import ENTRY, generate
 from jitmagic.backends.native.link import ALLOWED_SYMBOLS, link, undefined_symbols
@@ -52,3 +54,25 @@ def test_a_cut_object_is_an_error_not_a_crash(kept: int) -> None:
 
 def test_allowed_symbols_cannot_reach_files_or_processes() -> None:
     assert not ALLOWED_SYMBOLS & {"system", "open", "fopen", "dlopen", "dlsym", "mmap", "execve", "PyRun_SimpleString"}
+
+
+def test_a_dead_library_is_unloaded_by_the_next_link_and_never_by_a_garbage_collection(monkeypatch) -> None:
+    """To unload waits for whoever compiles; a collection may come while the program holds any lock."""
+    close, closed = ResourceTracker.close, []
+
+    def noted(tracker: ResourceTracker) -> None:
+        closed.append(tracker.name)
+        close(tracker)
+
+    link(OBJECT, ENTRY)
+    address = link(OBJECT, ENTRY)
+    name = address.target.name
+    monkeypatch.setattr(ResourceTracker, "close", noted)
+    cycle = [address]
+    cycle.append(cycle)
+    del address, cycle
+    gc.collect()
+    assert not closed
+    kept = link(OBJECT, ENTRY)
+    assert name in closed
+    assert call(kept) == 20

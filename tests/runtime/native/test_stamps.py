@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+import weakref
 
 import numpy as np
 import pytest
 
 from jitmagic.errors import InternalError
+from jitmagic.runtime.native import stamps
 from jitmagic.runtime.native.layout import dict_tag
 from jitmagic.runtime.native.stamps import DictStamp, can_watch
 
@@ -197,3 +199,30 @@ def test_threads_change_watched_dicts_at_once() -> None:
 
 def test_tags_of_dicts_differ_between_dicts() -> None:
     assert dict_tag({"a": 1}) != dict_tag({"a": 1})
+
+
+@pytest.mark.skipif(not can_watch(), reason="before Python 3.12 stamps have no words of their own")
+def test_a_stamp_may_die_while_another_is_written(monkeypatch) -> None:
+    """A collection comes anywhere: what the callback still knows has to stay."""
+    watcher = stamps._watcher()
+    assert watcher is not None
+    dying = [DictStamp([{}])]
+    word = weakref.ref(dying[0]._word)
+    address, bind = dying[0].address, stamps._Watcher._bind
+
+    def disturbed(self: stamps._Watcher, table: stamps.Words) -> None:
+        dying.clear()
+        bind(self, table)
+
+    monkeypatch.setattr(stamps._Watcher, "_bind", disturbed)
+    living = DictStamp([{}])
+    known = {int(a) for listed in watcher.kept.values() for a in listed[1:]}
+    assert living.address in known
+    assert address in known
+    assert word() is not None
+    monkeypatch.undo()
+    later = DictStamp([{}])
+    known = {int(a) for listed in watcher.kept.values() for a in listed[1:]}
+    assert later.address in known
+    assert address not in known
+    assert word() is None
