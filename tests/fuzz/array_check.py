@@ -15,7 +15,7 @@ from tests.fuzz.array_arguments import make_arguments
 from tests.fuzz.array_outcomes import FILTERS, define, differing, outcome
 from tests.fuzz.array_programs import ArrayProgram, make_array_program, text_of
 
-__all__ = ["Found", "check", "shortened"]
+__all__ = ["Found", "check", "look_at", "shortened"]
 
 CALLS = (0, 1, 2, 0)  # the same types twice, then others, then the first again
 
@@ -60,7 +60,7 @@ def shortened(program: ArrayProgram, backend: str) -> str:
     return text_of(statements, ", ".join(results))
 
 
-def main(first: int, last: int, backend: str = "aot_eager") -> None:
+def look_at(first: int, last: int, backend: str = "aot_eager") -> None:
     """Look at the programs of these seeds."""
     for seed in range(first, last):
         print(f"\r{seed - first} of {last - first}, seed {seed}", end="", file=sys.stderr, flush=True)
@@ -72,4 +72,4 @@ def main(first: int, last: int, backend: str = "aot_eager") -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:4])
+    look_at(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:4])
