@@ -16,6 +16,7 @@ from jitmagic.graph.shapes import Dim, SymInt, hint_of
 
 __all__ = ["ArrayMeta", "Meta", "PyMeta", "layout_key"]
 
+WRITEABLE = 0x0400  # NPY_ARRAY_WRITEABLE
 Layout: TypeAlias = tuple[int, ...]
 
 
@@ -82,7 +83,7 @@ class ArrayMeta:
             value.dtype,
             value.shape if shape is None else shape,
             value.strides,
-            writeable=value.flags.writeable,
+            writeable=bool(value.flags.num & WRITEABLE),  # asking for flags.writeable may warn
         )
 
     @classmethod

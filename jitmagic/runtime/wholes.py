@@ -11,7 +11,7 @@ import ctypes
 import dis
 import functools
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
@@ -57,7 +57,7 @@ def whole_entry(part: TracebackType, frame: FrameType, following: TracebackType 
 @functools.lru_cache(maxsize=256)
 def _never_assigned(code: CodeType) -> tuple[str, ...]:
     """The parameters that keep their value to the end."""
-    touched = set(code.co_cellvars)
+    touched = set(_stored_cells(code))
     for instruction in dis.get_instructions(code):
         if instruction.opname.startswith(("STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR")):
             names = instruction.argval
@@ -65,6 +65,16 @@ def _never_assigned(code: CodeType) -> tuple[str, ...]:
     stars = bool(code.co_flags & 0x4) + bool(code.co_flags & 0x8)
     count = code.co_argcount + code.co_kwonlyargcount + stars
     return tuple(name for name in code.co_varnames[:count] if name not in touched)
+
+
+def _stored_cells(code: CodeType) -> Iterator[str]:
+    """The variables that the function or one inside it stores in a cell."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("STORE_DEREF", "DELETE_DEREF"):
+            yield instruction.argval
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _stored_cells(constant)
 
 
 def _same_place(code: CodeType, entry: TracebackType) -> int:

@@ -133,6 +133,11 @@ CATALOGUE = _rows(
         "write that step with operations that have one, or keep it out of what is differentiated",
     ),
     ("disabled", "{detail} is marked with jitmagic.disable", "remove the mark to have it compiled"),
+    (
+        "recursion",
+        "{detail} calls itself too often to be written out, so it is compiled on its own",
+        "write the recursion as a loop, or leave it: each call runs compiled code",
+    ),
     ("depth", "calls are nested more than {detail} deep", "write the recursion as a loop"),
     ("random", "{detail} draws random numbers", "it runs as plain Python, with NumPy's stream"),
     ("raises", "this call raises {detail}", "nothing to do: the error is shown as plain Python shows it"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Mapping, Sequence
+from types import CodeType
 from typing import Any
 
 from jitmagic.config import current
@@ -38,6 +39,7 @@ from jitmagic.tracer.variables.lazy import Lazy
 
 __all__ = ["TEMPORARY", "Evaluator"]
 
+RECURSIONS = 64  # calls of a function inside itself that one trace writes out
 LARGE = 4096  # elements from which on a compiled loop body outweighs the cost of its guards
 TEMPORARY = "_jm"  # names that rewritten statements use
 
@@ -359,6 +361,7 @@ class Evaluator:
         if generated is not None:
             return generated
         self._check_inlinable(plain.__qualname__)
+        self._count_recursion(plain.__code__)
         frame = frame_of(plain)
         builder = self.output.builder
         defaults, kwdefaults = builder.defaults_of(self, function)
@@ -373,6 +376,7 @@ class Evaluator:
     ) -> VariableTracker:
         """The same for a function that was defined during the trace."""
         self._check_inlinable(function.code.co_qualname)
+        self._count_recursion(function.code)
         frame = Frame(function.code, function.node)
         bound = bind_arguments(
             function.code.co_qualname, function.code, args, kwargs, function.defaults, function.kwdefaults
@@ -388,6 +392,13 @@ class Evaluator:
             raise self.output.policy.no_inline[place]
         if self.depth >= current().inline_depth_limit:
             raise Unsupported("depth", str(current().inline_depth_limit))
+
+    def _count_recursion(self, code: CodeType) -> None:
+        """A function that calls itself twice grows a tree: above the limit it is compiled on its own instead."""
+        if any(tx.frame.code is code for tx in self.output.evaluating):
+            self.output.recursions[code] += 1
+            if self.output.recursions[code] > RECURSIONS:
+                raise Unsupported("recursion", f"{code.co_qualname}()")
 
     def _run_child(
         self, child: Evaluator, call: tuple[VariableTracker, Sequence[VariableTracker], Any]

@@ -27,6 +27,9 @@ def asks_for_its_variables(frame: Frame, function: FunctionType) -> str:
             is_builtin = function.__globals__.get(name, getattr(builtins, name)) is getattr(builtins, name)
             if is_builtin and name not in frame.local_names and len(node.args) < _VARIABLES[name]:
                 return f"{name}({'...' if node.args else ''})"
+    code = frame.code
+    if "super" in code.co_names and set(code.co_varnames[:1]) & set(code.co_cellvars):
+        return "super() of an argument that an inner function shares"
     return ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import weakref
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from types import CodeType
@@ -107,6 +108,7 @@ class OutputGraph:
     ignored: frozenset[str] = frozenset()
     symbols_by_size: dict[int, SymInt] = field(default_factory=dict)
     is_finished: bool = False
+    recursions: Counter[CodeType] = field(default_factory=Counter)  # calls inlined inside a call of the same function
     grad_off: int = 0  # blocks in evaluation whose results count as constants (``no_grad``)
     differentiating: int = 0  # calls in evaluation whose derivative is asked for
     evaluating: list[Any] = field(default_factory=list)  # Evaluators: the frame, and what is inlined in it

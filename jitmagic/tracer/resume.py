@@ -104,10 +104,10 @@ def continue_after(
 ) -> Continuation:
     """The functions for a break; ``bound`` are the local names (not cells) that have a value now."""
     cells = (*frame.code.co_cellvars, *frame.code.co_freevars)
-    used = names_in([stop.statement, *stop.rest])
+    used = _names_read(frame, [stop.statement, *stop.rest])
     live = tuple(n for n in _in_order(frame, bound) if n in used)
     assigned = names_in([stop.statement], stores_only=True)
-    needed = names_in(stop.rest)
+    needed = _names_read(frame, stop.rest)
     names = tuple(n for n in _in_order(frame, {*live, *assigned}) if n in needed and n not in cells)
     drawn = frozenset(assigned) if _innermost_code(stop.cause) == "random" else frozenset()
     follow = Next(frame, place, stop.rest, names, cells, globals_, drawn)
@@ -116,6 +116,12 @@ def continue_after(
     statements = [*(moved or [stop.statement]), ast.copy_location(tail, stop.statement)]
     code = compile_piece(frame, statements, (*live, NEXT, LOCALS, BLOCK), cells)
     return Continuation(code, live, cells, follow, _shown(frame, stop, live, names))
+
+
+def _names_read(frame: Frame, statements: Sequence[ast.stmt]) -> set[str]:
+    """The names that statements use; ``super()`` uses the first argument without naming it."""
+    names = names_in(statements)
+    return names | set(frame.code.co_varnames[:1]) if "super" in names else names
 
 
 def _shown(frame: Frame, stop: BreakHere, live: Sequence[str], names: Sequence[str]) -> str:

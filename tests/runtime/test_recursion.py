@@ -118,3 +118,15 @@ def test_a_recursion_of_a_few_levels_stays_compiled(compiled: Any) -> None:
         assert function(np.ones(3), 6) == np.ones(3).sum() + 7 * 3 + 6
     assert not function.jit.record.fallbacks
     assert function.jit.hits > 0
+
+
+def test_a_function_that_calls_itself_twice_is_not_written_out() -> None:
+    """A tree of hundreds of calls would take a minute to compile; each call runs compiled code instead."""
+
+    def halves(x):
+        return x.sum() if x.size < 4 else halves(x[: x.size // 2]) + halves(x[x.size // 2 :])
+
+    compiled = jm.compile(halves)
+    for n in (1000, 900, 30):
+        assert compiled(np.arange(float(n))) == halves(np.arange(float(n)))
+    assert [b.code for b in compiled.jit.breaks()][:1] == ["recursion"]
