@@ -98,13 +98,24 @@ class FlowCall:
 
     def _apart(self, index: int, result: Any, operands: Sequence[Any], before: Sequence[Any]) -> Any:
         """The result as an array of its own; Raises Unsupported where others would notice."""
-        if any(isinstance(b, np.ndarray) and np.may_share_memory(result, b) for b in before):
+        if any(isinstance(b, np.ndarray) and _related(result, b) for b in before):
             raise Unsupported("aliased-inputs", "two results of a loop")
-        if any(np.may_share_memory(result, o) for o in operands):
+        if any(_related(result, o) for o in operands):
             if index not in self.flow.loose:
                 raise Unsupported("aliased-inputs", "a result of a loop and what it works on")
             return result.copy(order="K")
         return result
+
+
+def _related(a: Any, b: Any) -> bool:
+    """Whether two arrays are one, or share memory; without elements they share none, but may have one owner."""
+    return a is b or bool(np.may_share_memory(a, b)) or (not (a.size and b.size) and _owner(a) is _owner(b))
+
+
+def _owner(array: Any) -> Any:
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
 
 
 def _fits(value: Any, meta: Meta) -> bool:
