@@ -8,6 +8,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+from jitmagic.runtime.tracebacks import entries_of
+
 __all__ = ["out_of_coroutine", "show_as_plain"]
 
 _OURS, _SHELL = "jitmagic.magic.", "IPython."
@@ -41,7 +43,7 @@ def hide_magic(error: BaseException) -> None:
     They are ours in a row, what IPython does to call a magic, and the line that stands in the cell for the magic.
     Nothing is taken out where no user's frame comes after ours: that is a fault of ours, or a usage error.
     """
-    entries = _entries(error.__traceback__)
+    entries = entries_of(error.__traceback__)
     first = next((i for i, entry in enumerate(entries) if _belongs(entry, _OURS)), len(entries))
     after = next((i for i in range(first, len(entries)) if not _belongs(entries[i], _OURS)), None)
     if after is None:
@@ -58,19 +60,11 @@ def _belongs(entry: TracebackType, package: str) -> bool:
     return str(entry.tb_frame.f_globals.get("__name__", "")).startswith(package)
 
 
-def _entries(first: TracebackType | None) -> list[TracebackType]:
-    found = []
-    while first is not None:
-        found.append(first)
-        first = first.tb_next
-    return found
-
-
 def out_of_coroutine(shell: Any, error: BaseException) -> BaseException:
     """What a coroutine may raise for ``error``: the same, or a stand-in for StopIteration (PEP 479)."""
     if not isinstance(error, StopIteration):
         return error
-    frames = _entries(error.__traceback__)
+    frames = entries_of(error.__traceback__)
     users = next((entry for entry in frames if not _belongs(entry, _OURS)), None)
     stand_in: type[Exception] = type(
         "StopIteration",

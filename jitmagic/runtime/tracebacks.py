@@ -12,7 +12,7 @@ from jitmagic.errors import InternalError
 from jitmagic.runtime.wholes import is_part, whole_entry, whole_frame
 from jitmagic.tracer.frame import whole_of
 
-__all__ = ["GENERATED", "hide_ours", "is_ours"]
+__all__ = ["GENERATED", "entries_of", "hide_ours", "is_ours"]
 
 GENERATED = "<jitmagic "  # the file names of all generated code begin so
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -36,7 +36,7 @@ def hide_ours() -> None:
     call = _Call(first)
     error.__traceback__ = _plain(first.tb_next, call)
     for each in _behind(error, {id(error)}):
-        if not isinstance(each, InternalError) and any(is_part(entry) for entry in _entries(each.__traceback__)):
+        if not isinstance(each, InternalError) and any(is_part(entry) for entry in entries_of(each.__traceback__)):
             each.__traceback__ = _plain(each.__traceback__, call)
 
 
@@ -62,7 +62,7 @@ def _place(code: CodeType) -> tuple[str, int]:
 
 def _plain(first: TracebackType | None, call: _Call) -> TracebackType | None:
     """The entries that are not ours; those of pieces in a row are one call of a loop or block inside the other."""
-    kept = [entry for entry in _entries(first) if not is_ours(entry.tb_frame.f_code)]
+    kept = [entry for entry in entries_of(first) if not is_ours(entry.tb_frame.f_code)]
     following: TracebackType | None = None  # nothing is kept of a refused break
     for whole, group in itertools.groupby(reversed(kept), _whole):
         if whole is None:
@@ -89,7 +89,8 @@ def _behind(error: BaseException, seen: set[int]) -> Iterator[BaseException]:
             yield from _behind(each, seen)
 
 
-def _entries(first: TracebackType | None) -> list[TracebackType]:
+def entries_of(first: TracebackType | None) -> list[TracebackType]:
+    """The entries of a traceback, from the outermost on."""
     found = []
     while first is not None:
         found.append(first)
