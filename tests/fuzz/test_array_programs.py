@@ -54,6 +54,18 @@ def test_a_lost_imaginary_part_is_reported_where_plain_python_reports_it(
     assert compiled.jit.compiles
 
 
+@pytest.mark.parametrize("kind", ["m8[s]", "M8[D]"])
+@pytest.mark.parametrize("statement", ["y = np.add(x, -1)", "y = x + 1", "x += 1; y = x.copy()", "y = np.append(x, 1)"])
+def test_a_unit_that_numpy_warns_of_is_reported_where_plain_python_reports_it(statement: str, kind: str) -> None:
+    """From 2.5 on it warns, in C, of numbers without a unit among times."""
+    text = f"def f(x):\n    {statement}\n    return y\n"
+    plain, compiled = define(text, "unit"), jm.compile(define(text, "unit"), backend="numba")
+    with jm.configure(demote=False):
+        for _ in range(3):
+            wanted = outcome(plain, [np.arange(3).astype(kind)])
+            assert differing(wanted, outcome(compiled, [np.arange(3).astype(kind)])) == []
+
+
 CHANGED = {  # the text, and a maker of arguments for each call
     "an in-place error of a read-only array": (
         "    try:\n        x *= 2\n    except ValueError as error:\n        return str(error)\n    return x\n",

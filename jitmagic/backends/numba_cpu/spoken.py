@@ -22,6 +22,8 @@ def may_speak(node: Node) -> bool:
     """Floating-point conditions are another matter: those are errors of the state that externs run in."""
     if node.kind != "call" or node.op is None or node.view_of is not None:
         return False
+    if _has_times(node):
+        return True
     call, lower = node.op.call, getattr(node.op, "lower", None)
     if is_plain_update(node) or isinstance(lower, Cast):
         return _drops_imaginary(node)
@@ -30,6 +32,12 @@ def may_speak(node: Node) -> bool:
     if call in SILENT:
         return _drops_imaginary(node)
     return not isinstance(lower, Fill | View)
+
+
+def _has_times(node: Node) -> bool:
+    """Whether there are dates or times, of whose unit some versions of NumPy warn in C."""
+    metas = [node.meta, *(a.meta for a in nodes_in(node.args))]
+    return any(isinstance(m, ArrayMeta) and m.dtype.kind in "mM" for m in metas)
 
 
 def _drops_imaginary(node: Node) -> bool:
