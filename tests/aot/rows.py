@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from jitmagic.graph import ArrayMeta, PyMeta, map_nodes
-from jitmagic.ops import Arguments, Inferred, Op, by_name, op
+from jitmagic.ops import Arguments, Inferred, Op, by_name
 from jitmagic.ops.lowering import Pointwise, Scan, View
+from jitmagic.ops.registry import own_signature
 
 
 def zeros_like(meta: ArrayMeta) -> Any:
@@ -68,7 +69,7 @@ def row(name: str, call: Callable[..., Any], **columns: Any) -> Op:
     try:
         return by_name(name)
     except KeyError:
-        return op(name, call, meta=ask_numpy, **columns)
+        return Op(name, call, ask_numpy, signature=own_signature(call), **columns)  # not for others to find
 
 
 def _getitem(a: Any, index: Any) -> Any:

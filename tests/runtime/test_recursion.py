@@ -89,10 +89,10 @@ def on_an_empty_stack(run: Callable[[], Any]) -> Any:
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_a_depth_near_the_limit_is_reached(program: Any, compiled: Any, limit: Any) -> None:
     limit(1000)
-    plain = on_an_empty_stack(lambda: program(*arguments(program, 900)))
+    plain = on_an_empty_stack(lambda: program(*arguments(program, 800)))
     function = compiled(program)
     for _ in range(3):
-        assert on_an_empty_stack(lambda: function(*arguments(program, 900))) == plain
+        assert on_an_empty_stack(lambda: function(*arguments(program, 800))) == plain
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
