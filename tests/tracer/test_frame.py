@@ -51,3 +51,15 @@ def test_an_edited_source_is_refused(one_by_one: bool) -> None:
     linecache.cache[name] = (len(edited), None, edited.splitlines(keepends=True), name)
     with pytest.raises(Unsupported, match="edited-source"):
         frame_of(root)
+
+
+TEN, SEVEN = lambda: 10, lambda: 7
+NUMBERS = [lambda x: 1.0, lambda x: 2.0, lambda x: 3.0]
+
+
+def test_lambdas_with_constant_bodies_on_one_line_are_told_apart() -> None:
+    """Python 3.12 keeps no columns for them."""
+    for function, value in ((TEN, 10), (SEVEN, 7), *zip(NUMBERS, (1.0, 2.0, 3.0), strict=True)):
+        body = frame_of(function).node.body
+        assert isinstance(body, ast.Constant)
+        assert body.value == value
