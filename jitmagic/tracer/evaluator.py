@@ -39,7 +39,7 @@ from jitmagic.tracer.variables.lazy import Lazy
 
 __all__ = ["TEMPORARY", "Evaluator"]
 
-RECURSIONS = 64  # calls of a function inside itself that one trace writes out
+RECURSIONS = 256  # calls of a function inside itself that one trace writes out
 LARGE = 4096  # elements from which on a compiled loop body outweighs the cost of its guards
 TEMPORARY = "_jm"  # names that rewritten statements use
 
