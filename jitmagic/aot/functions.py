@@ -15,6 +15,7 @@ from jitmagic.aot.joint.decompose import Table
 from jitmagic.aot.joint.joint_graph import PartitionFn
 from jitmagic.aot.naming import Build, new_build
 from jitmagic.aot.phases import Phases
+from jitmagic.aot.random_values import Run, random_values
 from jitmagic.aot.tensors import TensorRun, on_tensors
 from jitmagic.aot.tracing import Traced, trace
 from jitmagic.aot.training import Compilers, Training, compile_training, named
@@ -39,6 +40,7 @@ class AotOptions:
     keep_inference_input_mutations: bool = False
     num_params_buffers: int = 0
     enable_log: bool = True
+    functionalize_rng_ops: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +70,39 @@ def build_entry(
                 for axis in range(raw(leaf).ndim):
                     marks.mark(raw(leaf), "static", axis)
         traced = trace(function, args, kwargs, dynamic=options.dynamic)
+        captured = _captured(traced, options)
     build = new_build(is_logged=options.enable_log)
     if is_grad_enabled() and any(traced.needs):
-        compilers = options.compilers
-        pair = compile_training(traced.captured, traced.examples, traced.needs, compilers, build=build, phases=phases)
+        graph, examples, compilers = captured.graph, captured.examples, options.compilers
+        pair = compile_training(graph, examples, captured.needs, compilers, build=build, phases=phases)
         if pair is not None:
-            call = traced.program(TensorRun(pair))
+            call = traced.program(captured.around(TensorRun(pair)))
             return AotEntry("training", build, pair.made.plan, phases, call, pair)
-    return _inference_entry(traced, options, build, phases)
+    return _inference_entry(traced, captured, options, build, phases)
 
 
-def _inference_entry(traced: Traced, options: AotOptions, build: Build, phases: Phases) -> AotEntry:
+@dataclass(frozen=True, slots=True)
+class _Captured:
+    """The graph that is compiled, its inputs, and ``around(run)``, which makes of its run one of the captured graph."""
+
+    graph: Graph
+    examples: list[Any]
+    needs: list[bool]
+    around: Callable[[Run], Run]
+
+
+def _captured(traced: Traced, options: AotOptions) -> _Captured:
+    values = random_values(traced.captured) if options.functionalize_rng_ops else None
+    if values is None:
+        return _Captured(traced.captured, traced.examples, traced.needs, lambda run: run)
+    examples = values.inputs(traced.examples)
+    needs = [*traced.needs, *([False] * (len(examples) - len(traced.needs)))]
+    return _Captured(values.graph, examples, needs, values.around)
+
+
+def _inference_entry(
+    traced: Traced, captured: _Captured, options: AotOptions, build: Build, phases: Phases
+) -> AotEntry:
     compile = options.compilers.inference
 
     def compiler(graph: Graph, examples: Any) -> Any:
@@ -88,13 +112,13 @@ def _inference_entry(traced: Traced, options: AotOptions, build: Build, phases: 
 
     with phases.phase("analysis"):
         made = compile_inference(
-            traced.captured,
-            traced.examples,
+            captured.graph,
+            captured.examples,
             compiler,
             keep_input_mutations=options.keep_inference_input_mutations,
             decompositions=options.compilers.decompositions,
         )
-    call = traced.program(functools.partial(on_tensors, made.run))
+    call = traced.program(captured.around(functools.partial(on_tensors, made.run)))
     return AotEntry("inference", build, made.plan, phases, call, graph=made.pure_graph)
 
 
@@ -124,6 +148,7 @@ def aot_function(
     *,
     dynamic: bool = False,
     enable_log: bool = True,
+    functionalize_rng_ops: bool = False,
 ) -> Callable[..., Any]:
     """``fn``, captured whole at its first call, split into forward and backward and run by what the compilers make.
 
@@ -133,6 +158,9 @@ def aot_function(
     ranks, which Tensors require a gradient, and sizes unless ``dynamic``.
 
     Each graph is told to the log ``jitmagic.aot``, unless ``enable_log`` is false.
+
+    With ``functionalize_rng_ops`` the state of each random generator is an input and the new one an output, so that a
+    partition may draw the same numbers again in the backward half; the streams go on after the call.
 
     Raises UserError for a function that cannot be captured as one graph.
     """
@@ -144,6 +172,7 @@ def aot_function(
         keep_inference_input_mutations,
         num_params_buffers,
         enable_log,
+        functionalize_rng_ops,
     )
     entries: dict[Any, AotEntry] = {}
 

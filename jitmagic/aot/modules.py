@@ -116,8 +116,11 @@ def aot_module(
     inference_compiler: Compiler | None = None,
     *,
     dynamic: bool = False,
+    functionalize_rng_ops: bool = False,
 ) -> AotModule:
     """A module that acts as ``mod``, kept as ``orig_module``, with all parameters and buffers as inputs of its graphs.
+
+    The other arguments are those of ``aot_function``.
 
     Raises UserError for a module that holds stand-ins: there is nothing to run on.
     """
@@ -125,7 +128,10 @@ def aot_module(
         if isinstance(value, StandIn):
             raise UserError(f"the parameter {name} of the module is a stand-in without data; give it a real array")
     compilers = Compilers.of(fw_compiler, bw_compiler, inference_compiler, partition_fn, decompositions)
-    return AotModule(mod, AotOptions(compilers, dynamic, keep_inference_input_mutations))
+    options = AotOptions(
+        compilers, dynamic, keep_inference_input_mutations, functionalize_rng_ops=functionalize_rng_ops
+    )
+    return AotModule(mod, options)
 
 
 def aot_module_simplified(
@@ -139,6 +145,7 @@ def aot_module_simplified(
     inference_compiler: Compiler | None = None,
     *,
     sources: list[str] | None = None,
+    functionalize_rng_ops: bool = False,
 ) -> Callable[..., Any]:
     """An ordinary function of the module's inputs, compiled now for arguments like ``args``, which are flat.
 
@@ -152,7 +159,9 @@ def aot_module_simplified(
     mode = mode_of([*members.values(), *args])
     dynamic = mode is not None and mode.env is not None
     compilers = Compilers.of(fw_compiler, bw_compiler, inference_compiler, partition_fn, decompositions)
-    options = AotOptions(compilers, dynamic, keep_inference_input_mutations)
+    options = AotOptions(
+        compilers, dynamic, keep_inference_input_mutations, functionalize_rng_ops=functionalize_rng_ops
+    )
     lifted = Lifted(mod)
     kept: dict[str, Any] = {name: stand_in_array(value) for name, value in members.items()}
     tensors = parameter_tensors(mod)

@@ -128,6 +128,16 @@ def test_a35_a_mask_is_drawn_once_for_forward_and_backward() -> None:
     assert jm.grad(dropout)(x).tolist() == mask.tolist()
     assert np.random.rand() == after
 
+    def again(joint):  # nothing is handed over: the backward half draws the mask again
+        return jm.aot.cut(joint, joint.primal_inputs)
+
+    np.random.seed(3)
+    checkpointed = jm.aot.aot_function(dropout, jm.aot.aot_eager, partition_fn=again, functionalize_rng_ops=True)
+    leaf = jm.Tensor(x, requires_grad=True)
+    checkpointed(leaf).backward()
+    assert np.asarray(leaf.grad).tolist() == mask.tolist()
+    assert np.random.rand() == after
+
 
 def test_a36_the_callers_decomposition_is_used() -> None:
     def simpler(a, b):
