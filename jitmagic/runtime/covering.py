@@ -12,6 +12,7 @@ from __future__ import annotations
 import builtins
 import gc
 import importlib
+import threading
 import warnings
 import weakref
 from collections.abc import Mapping, Sequence
@@ -338,13 +339,27 @@ class Cover:
     It holds the dicts, not the modules: the entry goes when a module dies that it is tied to.
     """
 
-    __slots__ = ("_constants", "_guards", "_names", "_reach", "_same_dicts", "_stamp", "_test", "_verdict", "pairs")
+    __slots__ = (
+        "_constants",
+        "_guards",
+        "_is_settled",
+        "_lock",
+        "_names",
+        "_reach",
+        "_same_dicts",
+        "_stamp",
+        "_test",
+        "_verdict",
+        "pairs",
+    )
 
     def __init__(
         self, guards: Sequence[Held], constants: Sequence[Any], names: Mapping[str, Any], reach: Reach
     ) -> None:
         self._guards, self._constants, self._names = guards, constants, names
-        self._verdict = np.ones(1, np.int64)  # whether the guards held when they were last tested
+        self._verdict = np.ones(1, np.int64)  # whether the guards hold as long as the other pairs do
+        self._is_settled = True  # whether that is known: false where what they read is not (yet) what is watched
+        self._lock = threading.Lock()
         self._test: Any = None
         self.pairs = _native()[0].Pairs()
         self._take(reach)
@@ -398,27 +413,47 @@ class Cover:
 
     def recheck(self, *values: Any) -> bool:
         """Test the guards, and remember the outcome for the state that they were tested in."""
-        if not self._verdict[0] and self.pairs.hold_from(1):
-            return False
-        self.pairs.expect_present()
+        if not self._lock.acquire(blocking=False):  # another thread is here, or a finalizer that calls the function
+            return self._hold(*values)
+        try:
+            if self._is_settled and not self._verdict[0] and self.pairs.hold_from(1):
+                return False
+            held = self._settle(*values)
+            if held and not self._is_settled and self._take_again():
+                held = self._settle(*values)
+            return held
+        finally:
+            self._lock.release()
+
+    def _settle(self, *values: Any) -> bool:
+        """Whether the guards hold. No verdict is given for a state before it is tested: other threads read it."""
+        self._verdict[0] = 0
+        self.pairs.expect_present(1)
+        held = self._hold(*values)
+        self._is_settled = self._reach.is_same_classes and self._are_same_dicts(*values) and self.pairs.hold_from(1)
+        self._verdict[0] = held and self._is_settled
+        return held
+
+    def _hold(self, *values: Any) -> bool:
         if self._test is None:
             self._test = self._generate(self._guards)
-        held = bool(self._test(*values))
-        self._verdict[0] = held
-        if held and not (self._reach.is_same_classes and self._are_same_dicts(*values) and self.pairs.hold_from(1)):
-            self._take_again()
-        return held
+        return bool(self._test(*values))
 
     def _are_same_dicts(self, *values: Any) -> bool:
         if self._same_dicts is None:
             self._same_dicts = self._generate([hold(_same(s, d)) for s, d in self._reach.places.items()])
         return bool(self._same_dicts(*values))
 
-    def _take_again(self) -> None:
-        """Other dicts stand where those that are watched stood, or arrays are described elsewhere."""
+    def _take_again(self) -> bool:
+        """Other dicts stand where those that are watched stood, or arrays are described elsewhere.
+
+        False if what stands there cannot be watched: the guards are then tested at each call.
+        """
         reach = self._reach.again()
-        if all([reach.covers(held.guard) for held in self._guards]):
-            self._take(reach)
+        if not all([reach.covers(held.guard) for held in self._guards]):
+            return False
+        self._take(reach)
+        return True
 
     def _generate(self, guards: Sequence[Held]) -> FunctionType:
         parameters = {s.name: f"p{k}" for k, s in enumerate(self._parameters()) if isinstance(s, LocalSource)}

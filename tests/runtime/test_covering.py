@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -275,6 +276,96 @@ def test_going_back_and_forth_reuses_both_entries(form: str) -> None:
         tree.train(k % 2 == 0)
         assert outcome(lambda: function(X)) == outcome(lambda: tree(X))
     assert function.jit.compiles == 2
+
+
+class Modal(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.mode = "a"
+        self.k = 2.0
+
+    def forward(self, x: Any) -> Any:
+        return x * self.k if self.mode == "a" else x + self.k
+
+
+class Changing(dict[str, Any]):
+    """Tells nobody of its changes."""
+
+
+def reached(root: Any) -> Any:
+    return root[0][0]
+
+
+CHANGES: dict[str, Callable[[Any, Any], Any]] = {
+    "attribute": lambda m, v: setattr(m, "k", v),
+    "__dict__": lambda m, v: vars(m).__setitem__("k", v),
+    "another dict": lambda m, v: setattr(m, "__dict__", {**vars(m), "k": v}),
+    "a dict of another class": lambda m, v: (
+        vars(m).__setitem__("k", v) if type(vars(m)) is Changing else setattr(m, "__dict__", Changing(vars(m), k=v))
+    ),
+}
+
+
+@pytest.mark.parametrize("limit", [1, 2, 32])
+@pytest.mark.parametrize("name", CHANGES)
+def test_changes_in_a_row_are_each_noticed(name: str, limit: int, form: str) -> None:
+    """Also where no entry is added any more, so that an old one is asked again after each of them."""
+    root = nn.Sequential(nn.Sequential(Modal()))
+    with jm.configure(entry_limit=limit):
+        function = compiled(root)
+        for value in (2.0, 3.0, 4.0, 2.0, 5.0, 5.0, 2.0, 6.0):
+            CHANGES[name](reached(root), value)
+            for _ in range(4):
+                assert outcome(lambda: function(X)) == outcome(lambda: root(X)), value
+    assert function.jit.compiles <= limit
+
+
+@pytest.mark.parametrize("limit", [1, 32])
+def test_a_table_that_is_set_right_again_is_noticed(limit: int, form: str) -> None:
+    """The guards fail first in a dict that nobody watched; the entry serves again when that one is right."""
+    root = nn.Sequential(nn.Sequential(Leaf()))
+    good = reached(root)._buffers["mean"]
+    with jm.configure(entry_limit=limit):
+        function = compiled(root)
+        function(X)
+        reached(root).__dict__["_buffers"] = {"mean": np.ones(3)}
+        for mean in (np.zeros(3), good, np.ones(3), good):
+            for _ in range(3):
+                assert outcome(lambda: function(X)) == outcome(lambda: root(X))
+            reached(root)._buffers["mean"] = mean
+        compiles, hits = function.jit.compiles, function.jit.hits
+        assert outcome(lambda: function(X)) == outcome(lambda: root(X))
+        assert (function.jit.compiles, function.jit.hits) == (compiles, hits + 1)
+
+
+def test_threads_never_take_a_state_that_is_not_tested_for_a_good_one(form: str) -> None:
+    """Each thread changes the module and calls under one lock of its own; others only call all the time."""
+    root = nn.Sequential(nn.Sequential(Modal()))
+    function = compiled(root)
+    wrong: list[float] = []
+    changing = threading.Lock()
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+
+    def work(value: float) -> None:
+        for _ in range(150):
+            function(X)
+            with changing:
+                reached(root).k = value
+                found = function(X)
+                if not np.array_equal(found, X * value):
+                    wrong.append(value)
+
+    try:
+        with jm.configure(entry_limit=2):
+            threads = [threading.Thread(target=work, args=(float(k),)) for k in range(6)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert not wrong
 
 
 def test_an_entry_goes_with_its_module(form: str) -> None:

@@ -90,9 +90,9 @@ class Pairs:
     def hold_from(self, start: int) -> bool:
         return bool(_function()[0](self.header_address, start, self.count, 0))
 
-    def expect_present(self) -> None:
-        """Let the moving pairs expect what is there now."""
-        _function()[0](self.header_address, 0, self.moving_count, 1)
+    def expect_present(self, start: int) -> None:
+        """Let the moving pairs from ``start`` on expect what is there now."""
+        _function()[0](self.header_address, start, self.moving_count, 1)
 
 
 def array_pairs(array: np.ndarray[Any, Any]) -> list[Pair]:
