@@ -94,16 +94,21 @@ def parameter_tensors(module: Module) -> dict[str, Tensor]:
     found: dict[str, Tensor] = {}
     for name, array in module.named_parameters(remove_duplicate=False):
         if array.dtype.kind in "fc":
-            found[name] = made.setdefault(id(array), Tensor(array, requires_grad=True))
+            found[name] = made.setdefault(id(array), _tensor_over(array))
     return found
+
+
+def _tensor_over(array: Any) -> Tensor:
+    """The parameter itself where the module holds a Tensor that is recorded."""
+    return array if isinstance(array, Tensor) and array.requires_grad else Tensor(array, requires_grad=True)
 
 
 def _refresh(tensors: dict[str, Tensor], module: Module) -> None:
     """A parameter that was replaced gets another Tensor."""
     made = {id(t._data): t for t in tensors.values()}
     for name, array in module.named_parameters(remove_duplicate=False):
-        if name in tensors and tensors[name]._data is not array:
-            tensors[name] = made.setdefault(id(array), Tensor(array, requires_grad=True))
+        if name in tensors and tensors[name] is not array and tensors[name]._data is not array:
+            tensors[name] = made.setdefault(id(array), _tensor_over(array))
 
 
 def aot_module(

@@ -48,6 +48,8 @@ class _Row(Module):
         return self
 
     def insert(self, index: int, module: Module) -> Any:
+        if not isinstance(module, Module):
+            raise TypeError(f"{type(module).__name__} is not a Module subclass")
         members: list[Any] = list(self._modules.values())
         members.insert(index, module)
         self._fill(members)
@@ -61,6 +63,12 @@ class _Row(Module):
 
     def __contains__(self, module: object) -> bool:
         return any(module is member for member in self._modules.values())
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.isdigit()]
+
+    def __iadd__(self, modules: Iterable[Module]) -> Any:
+        return self.extend(modules)
 
 
 class Sequential(_Row):
@@ -83,10 +91,34 @@ class Sequential(_Row):
     def __setitem__(self, index: Any, module: Module) -> None:
         setattr(self, self._key(index), module)
 
+    def __add__(self, other: Iterable[Module]) -> Any:
+        if not isinstance(other, Sequential):
+            return NotImplemented
+        return type(self)(*self, *other)
+
+    def __mul__(self, count: int) -> Any:
+        """The members ``count`` times over: the same objects, so their parameters are tied."""
+        return type(self)(*[module for _ in range(_positive(count)) for module in self])
+
+    __rmul__ = __mul__
+
+    def __imul__(self, count: int) -> Any:
+        members = list(self)
+        for _ in range(_positive(count) - 1):
+            self.extend(members)
+        return self
+
     def forward(self, input: Any) -> Any:
         for module in self._modules.values():
             input = module(input)
         return input
+
+
+def _positive(count: Any) -> int:
+    number = operator.index(count)
+    if number <= 0:
+        raise ValueError(f"a Sequential can be multiplied by positive numbers, not by {number}")
+    return number
 
 
 class ModuleList(_Row):
@@ -105,9 +137,6 @@ class ModuleList(_Row):
     def __setitem__(self, index: Any, module: Module) -> None:
         setattr(self, self._key(index), module)
 
-    def __iadd__(self, modules: Iterable[Module]) -> Any:
-        return self.extend(modules)
-
     def __add__(self, other: Iterable[Module]) -> ModuleList:
         return type(self)([*self, *other])
 
@@ -115,7 +144,7 @@ class ModuleList(_Row):
 class ModuleDict(Module):
     """Modules by name; calling it is an error."""
 
-    def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
+    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)
@@ -155,6 +184,14 @@ class ModuleDict(Module):
         del self[key]
         return found
 
-    def update(self, modules: Mapping[str, Module]) -> None:
-        for key, module in modules.items():
+    def get(self, key: str, default: Any = None) -> Any:
+        return self._modules.get(key, default)
+
+    def setdefault(self, key: str, default: Module) -> Any:
+        if key not in self._modules:
+            self[key] = default
+        return self._modules[key]
+
+    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
+        for key, module in modules.items() if isinstance(modules, Mapping) else modules:
             self[key] = module

@@ -6,16 +6,24 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
-from jitmagic.nn import replaced, states
-from jitmagic.nn.hooks import AFTER_ANY, BEFORE_ANY, Hooks, RemovableHandle, add_hook, call_hooked
-from jitmagic.nn.parameter import Parameter, array_of
+from jitmagic.nn import casting, replaced, states
+from jitmagic.nn.hooks import (
+    AFTER_ANY,
+    AFTER_ANY_BACKWARD,
+    BEFORE_ANY,
+    BEFORE_ANY_BACKWARD,
+    Hooks,
+    RemovableHandle,
+    add_hook,
+    call_hooked,
+)
+from jitmagic.nn.parameter import Parameter, array_of, is_array
 from jitmagic.nn.showing import show
 
 __all__ = ["Module"]
 
-Array = np.ndarray[Any, Any]
+Array = Any  # an ndarray, or a Tensor over one
+Hook = Callable[..., Any]
 _BEFORE_INIT = "cannot assign {} before Module.__init__() call"
 
 
@@ -33,6 +41,8 @@ class Module(replaced.Told):
     _non_persistent_buffers_set: set[str]
     _forward_pre_hooks: Hooks
     _forward_hooks: Hooks
+    _backward_pre_hooks: Hooks
+    _backward_hooks: Hooks
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         self = object.__new__(cls)
@@ -47,6 +57,8 @@ class Module(replaced.Told):
         object.__setattr__(self, "_non_persistent_buffers_set", set())
         object.__setattr__(self, "_forward_pre_hooks", {})
         object.__setattr__(self, "_forward_hooks", {})
+        object.__setattr__(self, "_backward_pre_hooks", {})
+        object.__setattr__(self, "_backward_hooks", {})
 
     # -- calls
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -60,21 +72,44 @@ class Module(replaced.Told):
         return self._call_impl(*args, **kwargs)
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
-        if self._forward_hooks or self._forward_pre_hooks or BEFORE_ANY or AFTER_ANY:
+        if self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks:
+            return call_hooked(self, args, kwargs)
+        if BEFORE_ANY or AFTER_ANY or BEFORE_ANY_BACKWARD or AFTER_ANY_BACKWARD:
             return call_hooked(self, args, kwargs)
         return self.forward(*args, **kwargs)
 
     def register_forward_pre_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """``hook(module, args)`` runs before ``forward``; what it returns, if not None, replaces the arguments."""
+        """``hook(module, args)`` runs before ``forward``; what it returns, if not None, replaces the arguments.
+
+        With ``with_kwargs``: ``hook(module, args, kwargs)``, which gives None or a pair of both.
+        """
         return add_hook(self._forward_pre_hooks, hook, with_kwargs, prepend)
 
     def register_forward_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
-        """``hook(module, args, result)`` runs after ``forward``; what it returns, if not None, replaces the result."""
-        return add_hook(self._forward_hooks, hook, with_kwargs, prepend)
+        """``hook(module, args, result)`` runs after ``forward``; what it returns, if not None, replaces the result.
+
+        With ``with_kwargs``: ``hook(module, args, kwargs, result)``. With ``always_call`` it runs after an error too,
+        with the result None.
+        """
+        return add_hook(self._forward_hooks, hook, with_kwargs, prepend, always_call)
+
+    def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """``hook(module, grad_output)`` runs when the gradients of the results are known, a tuple of Tensors.
+
+        What it returns, if not None, replaces them. Gradients exist where Tensors are recorded only.
+        """
+        return add_hook(self._backward_pre_hooks, hook, prepend=prepend)
+
+    def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """``hook(module, grad_input, grad_output)`` runs when the gradients of the positional arguments are known.
+
+        What it returns, if not None, replaces ``grad_input``.
+        """
+        return add_hook(self._backward_hooks, hook, prepend=prepend)
 
     # -- attributes
     def __getattr__(self, name: str) -> Any:
@@ -111,7 +146,7 @@ class Module(replaced.Told):
         """Replace an entry of the tables; False if none has this name."""
         for table, kind in (("_parameters", "parameter"), ("_modules", "child module"), ("_buffers", "buffer")):
             if table in self.__dict__ and name in self.__dict__[table]:
-                if value is not None and (table == "_modules" or not isinstance(value, np.ndarray)):
+                if value is not None and (table == "_modules" or not is_array(value)):
                     wanted = "a Module" if table == "_modules" else "an array"
                     raise TypeError(f"cannot assign {type(value).__name__!r} as {kind} {name!r} ({wanted} or None)")
                 self.__dict__[table][name] = value
@@ -147,7 +182,7 @@ class Module(replaced.Told):
             raise AttributeError(_BEFORE_INIT.format("parameter"))
         self._check_name(name, "parameter", "_parameters")
         array = array_of(param)
-        if array is not None and not isinstance(array, np.ndarray):
+        if array is not None and not is_array(array):
             raise TypeError(f"cannot assign {type(array).__name__!r} as parameter {name!r} (a Parameter or None)")
         self._parameters[name] = array
 
@@ -156,7 +191,7 @@ class Module(replaced.Told):
         if "_buffers" not in self.__dict__:
             raise AttributeError(_BEFORE_INIT.format("buffer"))
         self._check_name(name, "buffer", "_buffers")
-        if tensor is not None and not isinstance(tensor, np.ndarray):
+        if tensor is not None and not is_array(tensor):
             raise TypeError(f"cannot assign {type(tensor).__name__!r} as buffer {name!r} (an array or None)")
         self._buffers[name] = tensor
         if persistent:
@@ -215,14 +250,14 @@ class Module(replaced.Told):
     def _named_members(
         self, table: str, prefix: str, recurse: bool, remove_duplicate: bool
     ) -> Iterator[tuple[str, Array]]:
-        seen: list[Any] = []
+        seen: dict[int, Any] = {}  # the arrays too, so that no other can get the id of one
         modules = self.named_modules(None, prefix, remove_duplicate) if recurse else [(prefix, self)]
         for place, module in modules:
             for name, entry in module.__dict__[table].items():
                 array = array_of(entry)
-                if array is None or (remove_duplicate and any(array is other for other in seen)):
+                if array is None or (remove_duplicate and id(array) in seen):
                     continue
-                seen.append(array)
+                seen[id(array)] = array
                 yield (f"{place}.{name}" if place else name), array
 
     def named_parameters(
@@ -265,8 +300,17 @@ class Module(replaced.Told):
         entries = self.get_submodule(place).__dict__[table]
         if name not in entries:
             raise AttributeError(f"{target!r} is not in {table}")
-        array: Array = array_of(entries[name])
-        return array
+        return array_of(entries[name])
+
+    def set_submodule(self, target: str, module: Module) -> None:
+        """Put a module under a dotted name, in the place of the one that is there or as a new one.
+
+        Raises ValueError for an empty name, AttributeError where a module on the way is missing.
+        """
+        place, _, name = target.rpartition(".")
+        if not name:
+            raise ValueError(f"{target!r} names no submodule")
+        setattr(self.get_submodule(place), name, module)
 
     # -- state
     def train(self, mode: bool = True) -> Any:
@@ -286,40 +330,81 @@ class Module(replaced.Told):
         fn(self)
         return self
 
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Make Tensors of the real and complex parameters, over the same memory, so that ``backward()`` reaches them.
+
+        Gives the module. Results are Tensors from then on, and gradients are in ``grad`` of each parameter. With False
+        the Tensors stay, and count as constants; ``numpy()`` puts the arrays back. Optimisers are made afterwards.
+        """
+        return casting.replace_all(self, lambda array: casting.recorded(array, requires_grad), ("_parameters",))
+
+    def numpy(self) -> Any:
+        """Put the plain arrays back in the place of Tensors, sharing memory; gives the module."""
+        return casting.replace_all(self, states.plain)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters, or with False set those that are there to 0."""
+        for parameter in self.parameters():
+            casting.forget_gradient(parameter, set_to_none)
+
     def to(self, dtype: Any) -> Any:
-        """Replace every floating array of the tree by one of ``dtype``; gives the module."""
-        wanted = np.dtype(dtype)
-        arrays: dict[int, Array] = {}
-        for module in self.modules():
-            for table in (module._parameters, module._buffers):
-                for name, entry in table.items():
-                    array = array_of(entry)
-                    if array is not None and array.dtype.kind == "f":
-                        table[name] = arrays.setdefault(id(array), array.astype(wanted, copy=False))
-        return self
+        """Replace every floating array of the tree by one of ``dtype`` (or that of an array); gives the module.
+
+        Complex arrays stay, unless ``dtype`` is complex. Raises TypeError for other dtypes.
+        """
+        return casting.replace_all(self, casting.caster(dtype))
+
+    def type(self, dst_type: Any) -> Any:
+        """As ``to``."""
+        return self.to(dst_type)
 
     def float(self) -> Any:
-        return self.to(np.float32)
+        return self.to("float32")
 
     def double(self) -> Any:
-        return self.to(np.float64)
+        return self.to("float64")
 
     def half(self) -> Any:
-        return self.to(np.float16)
+        return self.to("float16")
 
-    def state_dict(self, *, prefix: str = "") -> dict[str, Array]:
-        """Every parameter and persistent buffer by its dotted name: the arrays themselves, not copies."""
-        return states.save(self, prefix)
+    def state_dict(
+        self, *, destination: dict[str, Any] | None = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Any]:
+        """Every parameter and persistent buffer by its dotted name: the arrays themselves, not copies.
+
+        ``keep_vars`` gives Tensors where the tables hold Tensors. A class with ``get_extra_state`` adds what that gives
+        under ``_extra_state``.
+        """
+        return states.save(self, {} if destination is None else destination, prefix, keep_vars)
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> states.IncompatibleKeys:
         """Copy arrays into those of the tree (``assign``: put them in their place).
 
-        Raises RuntimeError, before anything is written, for a wrong shape and, if ``strict``, for missing or
-        unexpected keys.
+        Raises RuntimeError, before anything is written, for a wrong shape, for read-only arrays of the module and, if
+        ``strict``, for missing or unexpected keys.
         """
         return states.load(self, state_dict, strict, assign)
+
+    def register_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
+        """``hook(module, prefix, keep_vars)`` runs before the module's part of ``state_dict`` is taken."""
+        return add_hook(states.state_hooks(self, "before saving"), hook)
+
+    def register_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
+        """``hook(module, state_dict, prefix, {})`` runs after the module's part was taken, and may change it."""
+        return add_hook(states.state_hooks(self, "after saving"), hook)
+
+    def register_load_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
+        """``hook(module, state_dict, prefix, {}, strict, missing, unexpected, errors)`` runs before anything is loaded.
+
+        It may change the dict, which is a copy, and add to the three lists.
+        """
+        return add_hook(states.state_hooks(self, "before loading"), hook)
+
+    def register_load_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
+        """``hook(module, incompatible_keys)`` runs after everything was loaded."""
+        return add_hook(states.state_hooks(self, "after loading"), hook)
 
     # -- looks
     def extra_repr(self) -> str:

@@ -12,6 +12,14 @@ from jitmagic.nn.parameter import Parameter, array_of
 __all__ = ["ParameterDict", "ParameterList"]
 
 
+def _marked(value: Any) -> Parameter:
+    return value if isinstance(value, Parameter) else Parameter(value)
+
+
+def _pairs(given: Any) -> Iterable[tuple[str, Any]]:
+    return given.items() if isinstance(given, Mapping | ParameterDict) else given
+
+
 class ParameterList(Module):
     """A list of parameters, under the names ``"0"``, ``"1"``, ..."""
 
@@ -33,7 +41,7 @@ class ParameterList(Module):
         return array_of(self._parameters[self._key(index)])
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.register_parameter(self._key(index), Parameter(value))
+        self.register_parameter(self._key(index), _marked(value))
 
     def __len__(self) -> int:
         return len(self._parameters)
@@ -42,7 +50,7 @@ class ParameterList(Module):
         return iter([array_of(p) for p in self._parameters.values()])
 
     def append(self, value: Any) -> Any:
-        self.register_parameter(str(len(self._parameters)), Parameter(value))
+        self.register_parameter(str(len(self._parameters)), _marked(value))
         return self
 
     def extend(self, values: Iterable[Any]) -> Any:
@@ -53,6 +61,20 @@ class ParameterList(Module):
     def __iadd__(self, values: Iterable[Any]) -> Any:
         return self.extend(values)
 
+    def pop(self, index: Any = -1) -> Any:
+        """Take one out; those behind it move up."""
+        values = list(self)
+        found = values.pop(operator.index(index))
+        self._parameters.clear()
+        self.extend(values)
+        return found
+
+    def __contains__(self, value: object) -> bool:
+        return any(array_of(value) is array for array in self)
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.isdigit()]
+
     def extra_repr(self) -> str:
         return "\n".join(f"({i}): {p.dtype} of {p.shape}" for i, p in enumerate(self))
 
@@ -60,7 +82,7 @@ class ParameterList(Module):
 class ParameterDict(Module):
     """Parameters by name."""
 
-    def __init__(self, parameters: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None) -> None:
         super().__init__()
         if parameters is not None:
             self.update(parameters)
@@ -69,7 +91,7 @@ class ParameterDict(Module):
         return array_of(self._parameters[key])
 
     def __setitem__(self, key: str, value: Any) -> None:
-        self.register_parameter(key, Parameter(value))
+        self.register_parameter(key, None if value is None else _marked(value))
 
     def __delitem__(self, key: str) -> None:
         del self._parameters[key]
@@ -103,9 +125,41 @@ class ParameterDict(Module):
         del self[key]
         return found
 
-    def update(self, parameters: Mapping[str, Any]) -> None:
-        for key, value in parameters.items():
+    def popitem(self) -> tuple[str, Any]:
+        """The last one and its key."""
+        key = list(self._parameters)[-1] if self._parameters else ""
+        if not key:
+            raise KeyError("popitem(): the ParameterDict is empty")
+        return key, self.pop(key)
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        if key not in self._parameters:
+            self[key] = default
+        return self[key]
+
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        """A new one with ``default`` under every key."""
+        return type(self)({key: default for key in keys})
+
+    def copy(self) -> ParameterDict:
+        """A new one around the same arrays."""
+        return type(self)(dict(self.items()))
+
+    def update(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
+        for key, value in _pairs(parameters):
             self[key] = value
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._parameters)
+
+    def __or__(self, other: ParameterDict) -> ParameterDict:
+        made = self.copy()
+        made.update(dict(other.items()))
+        return made
+
+    def __ior__(self, other: ParameterDict) -> Any:
+        self.update(dict(other.items()))
+        return self
 
     def extra_repr(self) -> str:
         return "\n".join(f"({key}): {p.dtype} of {p.shape}" for key, p in self.items())

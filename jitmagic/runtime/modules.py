@@ -55,8 +55,10 @@ class CompiledModule(Module):
     ) -> Iterator[tuple[str, Module]]:
         yield from self._orig_mod.named_modules(memo, prefix, remove_duplicate)
 
-    def state_dict(self, *, prefix: str = "") -> dict[str, Any]:
-        found: dict[str, Any] = self._orig_mod.state_dict(prefix=prefix)
+    def state_dict(
+        self, *, destination: dict[str, Any] | None = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Any]:
+        found: dict[str, Any] = self._orig_mod.state_dict(destination=destination, prefix=prefix, keep_vars=keep_vars)
         return found
 
     def load_state_dict(

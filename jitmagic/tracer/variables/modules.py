@@ -35,9 +35,11 @@ if TYPE_CHECKING:
 __all__ = ["NNModuleTracker", "is_plain_module_class", "wrap_module"]
 
 TABLES = ("_parameters", "_buffers", "_modules")  # in the order in which Module.__getattr__ asks them
-HOOKS = ("_forward_pre_hooks", "_forward_hooks")
+HOOKS = (*hooks.FORWARD_TABLES, *hooks.BACKWARD_TABLES)
 # Methods of the base class that walk and rewrite whole trees: they run as plain Python (row N47).
-PLAIN = frozenset({"apply", "double", "float", "half", "load_state_dict", "state_dict", "to"})
+PLAIN = frozenset(
+    {"apply", "double", "float", "half", "load_state_dict", "numpy", "requires_grad_", "state_dict", "to", "type"}
+)
 
 
 def is_plain_module_class(cls: type) -> bool:
@@ -81,14 +83,17 @@ class NNModuleTracker(ObjectTracker):
 
     # -- reads
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
-        if name in PLAIN and find_in_class(self.cls, name) is Module.__dict__[name]:
-            raise Unsupported("call", f"{self.describe()}.{name}()")
         if name in WALKS and self.guarded_entry(tx, name) is Module.__dict__[name]:
             return WalkMethod(self, name)
         found = super().attribute(tx, name)
+        if name in PLAIN and isinstance(found, BoundMethod) and self._is_stock(tx, name):
+            return PlainCall(found, self, name)
         if name in ("__call__", "forward") and isinstance(found, BoundMethod) and found.receiver is self:
             return NamedCall(found, self)
         return found
+
+    def _is_stock(self, tx: Evaluator, name: str) -> bool:
+        return self.guarded_entry(tx, name) is Module.__dict__[name]
 
     def fall_back(self, tx: Evaluator, name: str, raised: Raised) -> VariableTracker:
         """The stock ``Module.__getattr__`` is answered from the tables; others are traced."""
@@ -167,7 +172,7 @@ class NNModuleTracker(ObjectTracker):
         for name in HOOKS:
             yield self.attribute(tx, name)
         names = tx.output.constant_source(vars(hooks)).code("")
-        for name in ("BEFORE_ANY", "AFTER_ANY"):
+        for name in ("BEFORE_ANY", "AFTER_ANY", "BEFORE_ANY_BACKWARD", "AFTER_ANY_BACKWARD"):
             yield tx.output.builder.wrap(tx, getattr(hooks, name), GlobalSource(name, names))
 
     def reconstruct(self, emit: Emitter) -> str:
@@ -196,6 +201,19 @@ class NamedCall(BoundMethod):
     ) -> VariableTracker:
         with named(tx, self.module):
             return super().call(tx, args, kwargs)
+
+
+class PlainCall(BoundMethod):
+    """A method that walks or rewrites the whole tree, not called yet: plain Python does that."""
+
+    def __init__(self, method: BoundMethod, module: NNModuleTracker, name: str) -> None:
+        super().__init__(method.function, method.receiver, method.source)
+        self.module, self.name = module, name
+
+    def call(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        raise Unsupported("call", f"{self.module.describe()}.{self.name}()")
 
 
 @contextmanager
