@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from jitmagic import aot, nn
+from jitmagic import aot, nn, optim
 from jitmagic.api import (
     allow_in_graph,
     clear_cache,
@@ -59,6 +59,7 @@ __all__ = [
     "maybe_mark_dynamic",
     "nn",
     "no_grad",
+    "optim",
     "recompiles",
     "register_backend",
     "reset",

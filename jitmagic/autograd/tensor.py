@@ -130,12 +130,16 @@ class Tensor(Recorded):
             changed = hook(found if isinstance(found, Tensor) else type(self)._made(found))
             found = found if changed is None else changed
         if self.grad is None:
-            owned = found if isinstance(found, Tensor) and found.requires_grad else np.array(raw(found), copy=True)
+            owned = (
+                found
+                if isinstance(found, Tensor) and found.requires_grad
+                else np.array(raw(found), copy=True, order="C")
+            )
             self.grad = owned if isinstance(owned, Tensor) else type(self)._made(owned)
         elif self.grad.requires_grad or (isinstance(found, Tensor) and found.requires_grad):
             self.grad = self.grad + found
         else:
-            self.grad = type(self)._made(np.asarray(self.grad._data + raw(found)))
+            self.grad = type(self)._made(np.asarray(np.add(self.grad._data, raw(found), order="C")))
 
     def zero_grad(self) -> None:
         """Forget ``grad``."""

@@ -17,7 +17,7 @@ from jitmagic.ops.gradients import by_position
 from jitmagic.ops.record import Op
 from jitmagic.ops.registry import by_name
 
-__all__ = ["set_item", "write", "write_into", "written"]
+__all__ = ["set_item", "writable", "write", "write_into", "written"]
 
 PLAIN_TARGET = (
     "a Tensor that requires a gradient cannot be written into a plain array, which has no history: make the target a "
@@ -121,6 +121,16 @@ def _copied(out: Recorded, before: Edge | None, computed: Node | None, mask: Any
     stand_in = Saved(out._data)
     kept = mask.copy() if isinstance(mask, np.ndarray) else mask
     return OpNode(by_name("copyto"), (stand_in, stand_in), {"where": kept}, edges, places)
+
+
+def writable(target: Recorded) -> np.ndarray[Any, Any]:
+    """The array behind ``target``, about to be written by plain NumPy: nothing is recorded, as under ``no_grad``.
+
+    What recorded operations still need of it is copied first.
+    """
+    target._version.before_write(target._data)
+    data: np.ndarray[Any, Any] = target._data
+    return data
 
 
 def set_item(target: Recorded, index: Any, value: Any) -> None:

@@ -1,5 +1,6 @@
 """Takes arrays and parameters, gives modules with PyTorch's names; usable without the compiler."""
 
+from jitmagic.nn import utils
 from jitmagic.nn.activations import GELU, ReLU, Sigmoid, Softmax, Tanh
 from jitmagic.nn.containers import ModuleDict, ModuleList, Sequential
 from jitmagic.nn.dynamic import mark_dynamic_class
@@ -44,4 +45,5 @@ __all__ = [
     "register_module_forward_pre_hook",
     "register_module_full_backward_hook",
     "register_module_full_backward_pre_hook",
+    "utils",
 ]

@@ -1,0 +1,5 @@
+"""Takes parameters with their gradients, changes the gradients."""
+
+from jitmagic.nn.utils.clip_grad import clip_grad_norm_, clip_grad_value_, get_total_norm
+
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm"]

@@ -1,0 +1,106 @@
+"""Adam (Kingma and Ba, 2015), its variant AMSGrad (Reddi et al., 2018), and AdamW (Loshchilov and Hutter, 2019)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from jitmagic.autograd.writing import writable
+from jitmagic.optim.numbers import run_time
+from jitmagic.optim.optimizer import Array, Optimizer, check_positive
+
+__all__ = ["Adam", "AdamW"]
+
+
+class Adam(Optimizer):
+    """Steps of about ``lr``, by running means of the gradient and of its square.
+
+        m += (1 - β1) (g - m);  v = β2 v + (1 - β2) g²
+        p -= lr / (1 - β1^t) * m / (sqrt(v) / sqrt(1 - β2^t) + eps)
+
+    ``weight_decay`` λ adds ``λ p`` to the gradient, or with ``decoupled_weight_decay`` shrinks ``p`` by ``1 - lr λ``
+    before the step. ``amsgrad`` divides by the largest ``v`` so far. ``state[p]`` has ``step`` (t, an array of shape ()
+    and dtype float64), ``exp_avg`` (m), ``exp_avg_sq`` (v) and ``max_exp_avg_sq``.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        check_positive(learning_rate=lr, epsilon=eps, weight_decay=weight_decay)
+        for index, beta in enumerate(betas):
+            if not 0.0 <= beta < 1.0:
+                raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
+        settings = {
+            "lr": float(lr),
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }
+        super().__init__(params, settings)
+
+    def update(self, group: dict[str, Any]) -> None:
+        lr, (beta1, beta2) = run_time(group["lr"]), group["betas"]
+        for p in group["params"]:
+            if p.grad is None:
+                continue
+            w, g, state = writable(p), p.grad.numpy(), self.state[p]
+            if not state:
+                self._begin(state, w, group["amsgrad"])
+            if group["maximize"]:
+                g = -g
+            if group["weight_decay"] != 0:
+                if group["decoupled_weight_decay"]:
+                    w *= 1 - lr * group["weight_decay"]
+                else:
+                    g = g + group["weight_decay"] * w
+            step, m, v = state["step"], state["exp_avg"], state["exp_avg_sq"]
+            step += 1
+            m += (1 - beta1) * (g - m)
+            v *= beta2
+            v += (1 - beta2) * g * g
+            if group["amsgrad"]:
+                largest = state["max_exp_avg_sq"]
+                np.maximum(largest, v, out=largest)
+                v = largest
+            t = step.item()
+            root = math.sqrt(1 - beta2**t)
+            w -= (lr / (1 - beta1**t)) * (m / (np.sqrt(v) / root + group["eps"]))
+
+    @staticmethod
+    def _begin(state: dict[str, Any], w: Array, amsgrad: bool) -> None:
+        state["step"] = np.zeros(())
+        state["exp_avg"] = np.zeros_like(w)
+        state["exp_avg_sq"] = np.zeros_like(w)
+        if amsgrad:
+            state["max_exp_avg_sq"] = np.zeros_like(w)
+
+
+class AdamW(Adam):
+    """Adam whose weight decay shrinks the parameters themselves: ``p *= 1 - lr * weight_decay`` before each step."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, decoupled_weight_decay=True)
