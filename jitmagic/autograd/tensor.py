@@ -130,12 +130,8 @@ class Tensor(Recorded):
             changed = hook(found if isinstance(found, Tensor) else type(self)._made(found))
             found = found if changed is None else changed
         if self.grad is None:
-            owned = (
-                found
-                if isinstance(found, Tensor) and found.requires_grad
-                else np.array(raw(found), copy=True, order="C")
-            )
-            self.grad = owned if isinstance(owned, Tensor) else type(self)._made(owned)
+            is_recorded = isinstance(found, Tensor) and found.requires_grad
+            self.grad = found if is_recorded else type(self)._made(np.array(raw(found), copy=True, order="C"))
         elif self.grad.requires_grad or (isinstance(found, Tensor) and found.requires_grad):
             self.grad = self.grad + found
         else:

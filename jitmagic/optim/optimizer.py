@@ -40,9 +40,7 @@ class Optimizer:
         self.state = defaultdict(dict)
         self.param_groups = []
         if isinstance(params, Tensor):
-            raise TypeError(
-                "an optimizer takes an iterable of Tensors or dicts, but got a single Tensor: put it in a list"
-            )
+            raise TypeError("an optimizer takes Tensors in a list, or dicts, but got a single Tensor")
         groups = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
@@ -158,7 +156,7 @@ def _loaded(name: str, value: Any, member: Tensor) -> Any:
     if name == "step":
         return np.array(value, np.float64)
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f":
-        return np.array(value, member.dtype)
+        return np.array(value, member.numpy().dtype)
     return deepcopy(value)
 
 

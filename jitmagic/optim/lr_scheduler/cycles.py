@@ -76,13 +76,10 @@ class OneCycleLR(LRScheduler):
         step = self.last_epoch
         if step > self.total_steps:
             raise ValueError(f"Tried to step {step} times. The specified number of total steps is {self.total_steps}")
-        start = 0.0
-        for end, *names in self.phases:
-            if step <= end or end == self.phases[-1][0]:
-                part = (step - start) / (end - start)
-                break
-            start = end
-        rate_from, rate_to, from_, to = names
+        ends = [0.0, *(end for end, *_ in self.phases)]
+        phase = next((k for k, end in enumerate(ends[1:-1]) if step <= end), len(self.phases) - 1)
+        part = (step - ends[phase]) / (ends[phase + 1] - ends[phase])
+        _, rate_from, rate_to, from_, to = self.phases[phase]
         groups = self.optimizer.param_groups
         if self.cycle_momentum:
             for group in groups:

@@ -1,4 +1,4 @@
-"""Schedules that are a formula of the epoch.
+"""Schedules that are a formula of the epoch; the cosine is that of Loshchilov and Hutter (2017).
 
 Rates are computed from those of the epoch before, so that schedules that are stepped together multiply.
 """
@@ -34,7 +34,7 @@ class LambdaLR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Factor | Iterable[Factor], last_epoch: int = -1) -> None:
         groups = len(optimizer.param_groups)
-        self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, list | tuple) else [lr_lambda] * groups  # type: ignore[list-item]  # one function
+        self.lr_lambdas: list[Factor] = [lr_lambda] * groups if callable(lr_lambda) else list(lr_lambda)
         if len(self.lr_lambdas) != groups:
             raise ValueError(f"Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}")
         super().__init__(optimizer, last_epoch)
@@ -170,7 +170,7 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Half a cosine from the initial rate to ``eta_min`` at epoch ``T_max``, then back (Loshchilov and Hutter, 2017)."""
+    """Half a cosine from the initial rate to ``eta_min`` at epoch ``T_max``, then back."""
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max = T_max
