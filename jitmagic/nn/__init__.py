@@ -13,6 +13,7 @@ from jitmagic.nn.hooks import (
 )
 from jitmagic.nn.layers import Dropout, Embedding, Flatten, Identity, LayerNorm, Linear
 from jitmagic.nn.lazy import LazyModuleMixin
+from jitmagic.nn.managed import manage
 from jitmagic.nn.module import Module
 from jitmagic.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
 from jitmagic.nn.parameters import ParameterDict, ParameterList
@@ -40,6 +41,7 @@ __all__ = [
     "Tanh",
     "UninitializedBuffer",
     "UninitializedParameter",
+    "manage",
     "mark_dynamic_class",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",

@@ -35,6 +35,7 @@ from jitmagic.tracer.guards.source import (
     ConstantSource,
     DictSource,
     EntrySource,
+    InsideSource,
     ItemSource,
     LocalSource,
     MemberSource,
@@ -67,14 +68,16 @@ def cover(
 ) -> list[Held]:
     """The guards as a call checks them. ``names`` are those of the frame; a piece ``takes_cells`` with each call.
 
-    Without the setting ``guard_nn_modules`` the contents of modules are taken to stay, all but ``training``.
+    Without the setting ``guard_nn_modules`` the contents of specialised modules are taken to stay, but for
+    ``training``.
     """
+    guards = [g for g in guards if not _may_miss(g.guard)]
     reach = Reach({g.guard.source: weakref.ref(m) for g in guards if (m := _tied(g.guard)) is not None}, constants)
     covered = [g for g in guards if reach.covers(g.guard)]
     if takes_cells:
         covered = [g for g in covered if not any(isinstance(_root(s), ClosureSource) for s in _sources(g.guard))]
     if not current().guard_nn_modules:
-        unchecked = {id(g) for g in covered if not _is_training(g.guard)}
+        unchecked = {id(g) for g in covered if not (_is_training(g.guard) or g.guard.source.category in _ALWAYS)}
         if unchecked:
             _remark_unchecked()
         return [g for g in guards if id(g) not in unchecked]
@@ -83,6 +86,25 @@ def cover(
     left_out = set(map(id, covered))
     made = Cover(covered, constants, names, reach)
     return [*(g for g in guards if id(g) not in left_out), hold(made.guard())]
+
+
+_ALWAYS = ("builtin", "managed", "unspecialised")  # contents that are guarded without ``guard_nn_modules`` too
+_CONTENTS = frozenset(
+    {
+        *("BUILTIN_MATCH", "CLASS_ATTRIBUTE", "CONSTANT_MATCH", "DICT_KEYS", "FUNCTION_MATCH", "ID_MATCH"),
+        *("LIST_LENGTH", "NOT_PRESENT_IN_GENERIC_DICT"),
+    }
+)  # no kernel relies on what these test: without them an answer may be stale, with nothing worse
+
+
+def _may_miss(guard: Guard) -> bool:
+    """Whether a setting says that nobody edits this."""
+    settings, category = current(), guard.source.category
+    if category == "managed" and settings.skip_managed_guards:
+        return guard.kind in _CONTENTS and not _is_training(guard)
+    if category == "builtin" and not settings.guard_builtin_modules:
+        return isinstance(guard.source, DictSource) and guard.kind == "CONSTANT_MATCH" and not _is_training(guard)
+    return False
 
 
 def _is_training(guard: Guard) -> bool:
@@ -253,6 +275,7 @@ _STEPS: dict[type[Source], Any] = {
     ConstantSource: _constant,
     DictSource: _attribute,
     EntrySource: _class_entry,
+    InsideSource: lambda reach, source: reach.value(source.origin),
     ItemSource: _item,
     MemberSource: _item,
 }

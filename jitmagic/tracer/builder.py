@@ -28,6 +28,7 @@ from jitmagic.tracer.guards import (
     AttributeSource,
     CellSource,
     ClosureSource,
+    ConstantSource,
     DictSource,
     EntrySource,
     GlobalSource,
@@ -409,13 +410,16 @@ _CONTAINERS: tuple[type, ...] = (list, tuple, dict, set, frozenset, collections.
 
 
 def _not_hidden(source: GlobalSource, name: str, namespace: str) -> Guard:
+    """``namespace`` is ``G`` or, for a function of another module, a constant of the entry."""
+    others = () if namespace == "G" else (ConstantSource(int(namespace[1:])),)
     return Guard(
         "BUILTIN_MATCH",
         source,
-        f"{name!r} not in {namespace}",
+        f"{name!r} not in {'{v1}' if others else namespace}",
         "absent",
         f"{namespace}[{name!r}]",
         about=f"a global named {name}",
+        others=others,
         remedy=f"do not define a global called {name}",
         form=("not in", name, namespace),
     )

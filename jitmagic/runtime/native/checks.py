@@ -30,6 +30,7 @@ from jitmagic.tracer.guards.source import (
     ConstantSource,
     DictSource,
     GlobalSource,
+    InsideSource,
     ItemSource,
     LocalSource,
     MemberSource,
@@ -423,6 +424,10 @@ def _item(checks: Checks, source: ItemSource) -> int:
     raise NoForm(source.text)
 
 
+def _inside(checks: Checks, source: InsideSource) -> int:
+    return checks.load(source.origin)
+
+
 def _type_of(checks: Checks, source: TypeSource) -> int:
     return checks.fill(Check.TYPE_OF, checks.load(source.origin))
 
@@ -456,5 +461,6 @@ _LOADS: dict[type[Source], Callable[[Checks, Any], int]] = {
     ItemSource: _item,
     MemberSource: _item,
     TypeSource: _type_of,
+    InsideSource: _inside,
     AttributeSource: _attribute,
 }

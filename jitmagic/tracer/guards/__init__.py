@@ -10,11 +10,13 @@ from jitmagic.tracer.guards.source import (
     DictSource,
     EntrySource,
     GlobalSource,
+    InsideSource,
     ItemSource,
     LocalSource,
     MemberSource,
     Source,
     TypeSource,
+    inside,
 )
 
 __all__ = [
@@ -27,11 +29,13 @@ __all__ = [
     "GlobalSource",
     "Guard",
     "GuardSet",
+    "InsideSource",
     "ItemSource",
     "LocalSource",
     "MemberSource",
     "Source",
     "TypeSource",
+    "inside",
     "key_order_guard",
     "member_order_guard",
 ]

@@ -15,7 +15,7 @@ from typing import Any
 
 from jitmagic.tracer.guards.guard import NOTHING, Guard
 from jitmagic.tracer.guards.holding import Held
-from jitmagic.tracer.guards.source import ConstantSource, GlobalSource, LocalSource, Source
+from jitmagic.tracer.guards.source import ConstantSource, GlobalSource, InsideSource, LocalSource, Source
 
 __all__ = ["Candidate", "Selection", "select"]
 
@@ -155,6 +155,8 @@ class _Writer:
             return known[source]
         if isinstance(source, LocalSource):
             return self._parameters[source.name]
+        if isinstance(source, InsideSource):
+            return self._value(source.origin, index, known, tests)
         base = "" if source.base is None else self._value(source.base, index, known, tests)
         code = source.code(base)
         if self._reads[source] > 1:

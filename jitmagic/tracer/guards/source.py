@@ -20,12 +20,14 @@ __all__ = [
     "DictSource",
     "EntrySource",
     "GlobalSource",
+    "InsideSource",
     "ItemSource",
     "LocalSource",
     "MemberSource",
     "OwnDictSource",
     "Source",
     "TypeSource",
+    "inside",
 ]
 
 
@@ -229,6 +231,34 @@ class MemberSource(ItemSource):
 
 def _position(key: str) -> str:
     return key if key.isdecimal() else repr(key)
+
+
+@dataclass(frozen=True, slots=True)
+class InsideSource(_Step):
+    """The module at ``origin`` itself, as what its contents are read from; they are of the category ``inside``.
+
+    ``unspecialised``: always guarded. ``builtin``: of a class of ``jitmagic.nn``, guarded by setting. ``managed``:
+    exchanged by an owner, guarded by setting; whatever is read from there stays managed (rows N58 and N61).
+    """
+
+    inside: str
+
+    @property
+    def text(self) -> str:
+        return self.origin.text
+
+    @property
+    def category(self) -> str:
+        return self.inside
+
+    def code(self, base: str) -> str:
+        return base
+
+
+def inside(source: Source, category: str) -> InsideSource:
+    """The contents of the module at ``source``; asking twice gives the same."""
+    module = source.origin if isinstance(source, InsideSource) else source
+    return InsideSource(module, "managed" if source.category == "managed" else category)
 
 
 @dataclass(frozen=True, slots=True)

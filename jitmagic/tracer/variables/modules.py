@@ -3,7 +3,7 @@
 A *specialised* module (the default, row N01) ties the entry to that one object: its arrays are held by reference and
 read at each call, replacing one is noticed by identity. A module that has hooks, whose class is marked dynamic, that
 was made in the trace, or in whose place another one was seen before, is *unspecialised*: an object like any other,
-whose arrays are inputs read from where they are.
+whose arrays are inputs read from where they are. So is a *managed* one, whose owner exchanges them, and all below it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from jitmagic.errors import InternalError, Unsupported
+from jitmagic.errors import InternalError, Unsupported, UserError
 from jitmagic.nn import hooks
 from jitmagic.nn.dynamic import is_dynamic_class, mark_dynamic_class
+from jitmagic.nn.managed import MARK, is_managed, keeps_parameters
 from jitmagic.nn.module import Module
 from jitmagic.nn.parameter import Parameter
-from jitmagic.tracer.guards import DictSource, GlobalSource, MemberSource, Source
+from jitmagic.tracer.guards import DictSource, GlobalSource, MemberSource, Source, inside
 from jitmagic.tracer.guards import kinds as guard
 from jitmagic.tracer.guards.module_kinds import no_key_guard
 from jitmagic.tracer.signals import Raised
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NNModuleTracker", "is_plain_module_class", "wrap_module"]
 
+PACKAGE = Module.__module__.rpartition(".")[0]
 TABLES = ("_parameters", "_buffers", "_modules")  # in the order in which Module.__getattr__ asks them
 HOOKS = (*hooks.FORWARD_TABLES, *hooks.BACKWARD_TABLES)
 # Methods of the base class that walk and rewrite whole trees: they run as plain Python (row N47).
@@ -60,22 +62,58 @@ def wrap_module(builder: Builder, value: Module, source: Source) -> VariableTrac
     if any(own.get(name) for name in HOOKS):
         mark_dynamic_class(cls)
     output.guards.add(guard.type_guard(source, cls))
-    specialised = not is_dynamic_class(cls) and output.ties_to(value, source)
-    if specialised:
+    category = _category(builder, value, source)
+    if category in ("", "managed"):
         output.guards.add(guard.identity_guard(source, value))
-    tracker = NNModuleTracker(cls, value, source, is_specialised=specialised)
+    tracker = NNModuleTracker(cls, value, source, category=category, is_specialised=not category)
+    if is_managed(value):
+        output.guards.add(guard.constant_guard(DictSource(source, MARK), True))
+    else:
+        output.guards.add(guard.missing_key_guard(source, MARK))
     output.track(value, tracker)
     return tracker
+
+
+def _category(builder: Builder, value: Module, source: Source) -> str:
+    """What its contents count as, see ``InsideSource``; empty for a module that the entry may be tied to."""
+    if source.category == "managed" or is_managed(value):
+        if is_managed(value) and not keeps_parameters(value):
+            raise UserError(
+                f"{source.text} is managed, but its owner does not say that parameters stay under their own names: "
+                "call jm.nn.manage(module, use_orig_params=True), or leave the function plain"
+            )
+        return "managed"
+    cls = type(value)
+    if is_dynamic_class(cls) or not builder.output.ties_to(value, source):
+        return "builtin" if is_builtin_class(cls) else "unspecialised"
+    return ""
+
+
+def is_builtin_class(cls: type) -> bool:
+    """Whether the class itself is defined in ``jitmagic.nn``; a subclass elsewhere is the user's."""
+    return cls.__module__ == PACKAGE or cls.__module__.startswith(PACKAGE + ".")
 
 
 class NNModuleTracker(ObjectTracker):
     """A module. Guards on its class are shared by all instances: the class of each is guarded by itself."""
 
-    def __init__(self, cls: type, value: Any, source: Source | None, *, is_specialised: bool = False) -> None:
-        if is_specialised and source is None:
-            raise InternalError(f"a specialised {cls.__name__} was met without the place where it came from")
+    def __init__(
+        self, cls: type, value: Any, source: Source | None, *, category: str = "", is_specialised: bool = False
+    ) -> None:
+        if source is None and (is_specialised or category == "managed"):
+            kind = "managed" if category else "specialised"
+            raise InternalError(f"a {kind} {cls.__name__} was met without the place where it came from")
         super().__init__(cls, value, source)
+        self.category = category
         self.is_specialised = is_specialised
+
+    @property
+    def contents(self) -> Source:
+        """The source of the module with the category of what is read from it, whichever source it has by now."""
+        assert self.source is not None
+        inherited = self.source.category in ("builtin", "unspecialised")
+        category = self.category or ("unspecialised" if inherited else "")
+        return inside(self.source, category) if category else self.source
 
     def guarded_entry(self, tx: Evaluator, name: str) -> Any:
         tx.output.builder.guard_held_class(self.cls, name)
@@ -119,7 +157,7 @@ class NNModuleTracker(ObjectTracker):
             tracker = self.own(tx, table)
             return tracker.items.get(name) if isinstance(tracker, DictTracker) else None
         assert self.source is not None
-        place = DictSource(self.source, table)
+        place = DictSource(self.contents, table)
         if name in real:
             return tx.output.builder.wrap(tx, real[name], self._member(place, name))
         tx.output.guards.add(no_key_guard(place, name))
@@ -141,7 +179,7 @@ class NNModuleTracker(ObjectTracker):
         if real is None:
             return super().own(tx, name)
         assert self.source is not None
-        place, builder = DictSource(self.source, name), tx.output.builder
+        place, builder = DictSource(self.contents, name), tx.output.builder
         found = builder.mapping(real, place)
         if isinstance(found, DictTracker):
             found.items = {key: builder.lazy(v, self._member(place, key)) for key, v in real.items()}

@@ -60,6 +60,12 @@ class ObjectTracker(VariableTracker):
     def real_object(self) -> Any:
         return NO_OBJECT if self.value is None else self.value
 
+    @property
+    def contents(self) -> Source:
+        """What the attributes of an instance from outside are read from."""
+        assert self.source is not None
+        return self.source
+
     def truth(self, tx: Evaluator) -> bool:
         for name in ("__bool__", "__len__"):
             method = self.class_attribute(tx, name)
@@ -140,8 +146,8 @@ class ObjectTracker(VariableTracker):
         if own is None:
             return None
         if name in own:
-            return tx.output.builder.wrap(tx, own[name], DictSource(self.source, name))
-        tx.output.guards.add(missing_key_guard(self.source, name))
+            return tx.output.builder.wrap(tx, own[name], DictSource(self.contents, name))
+        tx.output.guards.add(missing_key_guard(self.contents, name))
         return None
 
     def absent(self, name: str) -> Raised:
