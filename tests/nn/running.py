@@ -103,7 +103,7 @@ def same(text: str, calls: Sequence[str], compiles: Sequence[int] | None = None,
             assert a == b, f"{backend}, outcome {index}"
         assert found.printed == plain.printed, backend
         if compiles is not None:
-            assert found.compiles == list(compiles), backend
+            assert found.compiles == list(compiles), f"{backend}: {found.compiles}, {found.names['f'].jit.why().text}"
         if breaks is not None:
             assert len(found.breaks) == breaks, (backend, found.breaks)
     return found
