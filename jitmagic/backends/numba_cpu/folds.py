@@ -248,7 +248,10 @@ def _block_sum(text: Text, buffer: str, value: Value, name: str) -> None:
 
 
 def combine_source(kind: str, dtype: np.dtype[Any]) -> str:
-    """A kernel that joins the parts of a run, in place; sums of floats are divided by ``divisor`` unless that is 0."""
+    """A kernel that joins the parts of a run, in place; means of floats are divided by ``divisor`` unless that is 0.
+
+    Only they have the division: LLVM makes it without asking for 0 first, and then it sets a flag.
+    """
     head = ["def kernel(args, lo, hi):", "    a, width, divisor = arg(args, 0), arg(args, 1), arg(args, 3)"]
     if dtype.kind != "f" or kind in ("max", "min"):
         body = [*merge_parts(kind, dtype), "if bad != 0:", f"    return {Status.VALUE_ERROR.name}"]
@@ -262,7 +265,7 @@ def combine_source(kind: str, dtype: np.dtype[Any]) -> str:
         "        for j in range(width):",
         f"            store_{dtype}(a, j * {dtype.itemsize}, {pair})",
         f"    store_{dtype}(a, 0, {_from_zero(f'load_{dtype}(a, 0)', dtype)})",
-        "    if divisor != 0:",
-        f"        store_{dtype}(a, 0, {quotient})",
     ]
+    if kind == "mean":
+        lines += ["    if divisor != 0:", f"        store_{dtype}(a, 0, {quotient})"]
     return "\n".join([*lines, "    return OK", ""])

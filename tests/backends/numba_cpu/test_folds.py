@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jitmagic as jm
 from jitmagic.backends.base import Bail
 from jitmagic.backends.numba_cpu.program import Program, compile_graph
 from jitmagic.config import configure
@@ -233,3 +234,19 @@ def test_all_strides_are_numpys(name: str, shape: tuple[int, ...]) -> None:
             wanted = [x * 2.0, getattr(x * 2.0, name)(axis=axis, keepdims=True)]
             assert [a.strides for a in found] == [a.strides for a in wanted], (order, axis)
             assert all(a.flags.owndata for a in found)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("name", ["sum", "mean"])
+def test_a_fold_of_good_numbers_never_gives_up(name: str, dtype: str) -> None:
+    fold = getattr(np, name)
+
+    def f(x: Any) -> Any:
+        return fold(x)
+
+    compiled = jm.compile(f)
+    x = np.linspace(0.5, 1.5, 37).astype(dtype)
+    with np.errstate(all="warn"), jm.configure(demote=False):
+        for _ in range(12):
+            assert compiled(x).tobytes() == fold(x).tobytes()
+    assert "give up" not in str(compiled.jit.breaks())
