@@ -7,7 +7,7 @@ from typing import Any
 from jitmagic.nn.module import Module
 from jitmagic.nn.parameter import is_uninitialized
 
-__all__ = ["LazyModuleMixin"]
+__all__ = ["LazyModuleMixin", "infer_parameters"]
 
 
 class LazyModuleMixin:
@@ -25,7 +25,7 @@ class LazyModuleMixin:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        handle = self.register_forward_pre_hook(_infer_parameters, with_kwargs=True)
+        handle = self.register_forward_pre_hook(infer_parameters, with_kwargs=True)
         object.__setattr__(self, "_initialize_hook", handle)
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
@@ -45,7 +45,7 @@ class LazyModuleMixin:
         return table[name]
 
 
-def _infer_parameters(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def infer_parameters(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """The hook before the first call: it makes the arrays, takes itself away, and changes the class."""
     module.initialize_parameters(*args, **kwargs)
     if module.has_uninitialized_params():

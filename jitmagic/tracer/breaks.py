@@ -36,6 +36,11 @@ CATALOGUE = _rows(
         "call it before or after the array work, or leave it: it runs as plain Python",
     ),
     (
+        "lazy-module",
+        "the first call of a lazy module runs as plain Python: {detail}",
+        "call the model once before, with an array of the right shape",
+    ),
+    (
         "callee-break",
         "{detail} contains something that cannot be captured, so it is compiled on its own",
         "see the card of that function",

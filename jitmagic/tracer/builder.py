@@ -48,7 +48,7 @@ from jitmagic.tracer.variables.deques import DequeTracker
 from jitmagic.tracer.variables.functions import BoundMethod, Cell, FunctionTracker
 from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.mappings import DictTracker
-from jitmagic.tracer.variables.modules import wrap_module
+from jitmagic.tracer.variables.module_wrapping import wrap_module
 from jitmagic.tracer.variables.numba_ufuncs import NumbaUfunc, is_numba_ufunc
 from jitmagic.tracer.variables.objects import MISSING, EnumMember, ObjectTracker, OpaqueTracker
 from jitmagic.tracer.variables.partials import PartialTracker

@@ -110,6 +110,7 @@ class OutputGraph:
     is_finished: bool = False
     recursions: Counter[CodeType] = field(default_factory=Counter)  # calls inlined inside a call of the same function
     grad_off: int = 0  # blocks in evaluation whose results count as constants (``no_grad``)
+    is_strict: bool = False  # whether floating-point warnings of the caller are exceptions
     differentiating: int = 0  # calls in evaluation whose derivative is asked for
     evaluating: list[Any] = field(default_factory=list)  # Evaluators: the frame, and what is inlined in it
     flow: Any = None  # the Recorder of the flow that is being traced

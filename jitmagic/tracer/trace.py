@@ -90,6 +90,7 @@ def _new_output(options: Options, state: FrameState, policy: Policy) -> OutputGr
 
 def _attempt(function: FunctionType, arguments: dict[str, Any], output: OutputGraph) -> Capture:
     frame = _frame(function)
+    output.is_strict = "raise" in np.geterr().values()
     tx = _evaluator(function, frame, arguments, output)
     with np.errstate(all="ignore"):
         try:

@@ -12,28 +12,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from jitmagic.errors import InternalError, Unsupported, UserError
+from jitmagic.errors import InternalError, Unsupported
 from jitmagic.nn import hooks
-from jitmagic.nn.dynamic import is_dynamic_class, mark_dynamic_class
-from jitmagic.nn.managed import MARK, is_managed, keeps_parameters
 from jitmagic.nn.module import Module
 from jitmagic.nn.parameter import Parameter
 from jitmagic.tracer.guards import DictSource, GlobalSource, MemberSource, Source, inside
-from jitmagic.tracer.guards import kinds as guard
 from jitmagic.tracer.guards.module_kinds import no_key_guard
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.functions import BoundMethod
 from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.module_walks import WALKS, WalkMethod
-from jitmagic.tracer.variables.objects import ObjectTracker, OpaqueTracker, find_in_class
+from jitmagic.tracer.variables.objects import ObjectTracker, find_in_class
 
 if TYPE_CHECKING:
-    from jitmagic.tracer.builder import Builder
     from jitmagic.tracer.emit import Emitter
     from jitmagic.tracer.evaluator import Evaluator
 
-__all__ = ["NNModuleTracker", "is_plain_module_class", "wrap_module"]
+__all__ = ["HOOKS", "TABLES", "NNModuleTracker", "is_builtin_class", "is_plain_module_class"]
 
 PACKAGE = Module.__module__.rpartition(".")[0]
 TABLES = ("_parameters", "_buffers", "_modules")  # in the order in which Module.__getattr__ asks them
@@ -47,46 +43,6 @@ PLAIN = frozenset(
 def is_plain_module_class(cls: type) -> bool:
     """Whether instances begin as ``Module.__new__`` makes them."""
     return issubclass(cls, Module) and find_in_class(cls, "__new__") is Module.__dict__["__new__"]
-
-
-def wrap_module(builder: Builder, value: Module, source: Source) -> VariableTracker:
-    """The tracker of a module that existed before the call."""
-    cls, output = type(value), builder.output
-    known = output.known(value, source)
-    if known is not None:
-        return known
-    if find_in_class(cls, "__getattribute__") is not object.__getattribute__:
-        output.guards.add(guard.type_guard(source, cls))
-        return OpaqueTracker(value, source, "attribute", f"{source.text}, whose class has its own __getattribute__")
-    own = value.__dict__
-    if any(own.get(name) for name in HOOKS):
-        mark_dynamic_class(cls)
-    output.guards.add(guard.type_guard(source, cls))
-    category = _category(builder, value, source)
-    if category in ("", "managed"):
-        output.guards.add(guard.identity_guard(source, value))
-    tracker = NNModuleTracker(cls, value, source, category=category, is_specialised=not category)
-    if is_managed(value):
-        output.guards.add(guard.constant_guard(DictSource(source, MARK), True))
-    else:
-        output.guards.add(guard.missing_key_guard(source, MARK))
-    output.track(value, tracker)
-    return tracker
-
-
-def _category(builder: Builder, value: Module, source: Source) -> str:
-    """What its contents count as, see ``InsideSource``; empty for a module that the entry may be tied to."""
-    if source.category == "managed" or is_managed(value):
-        if is_managed(value) and not keeps_parameters(value):
-            raise UserError(
-                f"{source.text} is managed, but its owner does not say that parameters stay under their own names: "
-                "call jm.nn.manage(module, use_orig_params=True), or leave the function plain"
-            )
-        return "managed"
-    cls = type(value)
-    if is_dynamic_class(cls) or not builder.output.ties_to(value, source):
-        return "builtin" if is_builtin_class(cls) else "unspecialised"
-    return ""
 
 
 def is_builtin_class(cls: type) -> bool:
