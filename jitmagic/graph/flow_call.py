@@ -15,7 +15,7 @@ from jitmagic.graph.graph import Graph
 from jitmagic.graph.interpreter import interpret
 from jitmagic.graph.meta import ArrayMeta, Meta, layout_key
 
-__all__ = ["FlowCall", "PieceCall"]
+__all__ = ["FlowCall", "PieceCall", "owner_of"]
 
 Run: TypeAlias = Callable[..., Sequence[Any]]
 Lower: TypeAlias = Callable[[Graph, Sequence[Any]], Run]
@@ -40,6 +40,13 @@ class PieceCall:
         run = self._make(arguments)
         self._put(run)
         return run(*arguments)
+
+    def like(self, graph: Graph) -> Run:
+        """Another graph, compiled at its first call as this one is."""
+        made: list[Run] = []
+        piece = PieceCall(graph, made.append)
+        piece.lower = self.lower
+        return lambda *arguments: (made[-1] if made else piece)(*arguments)
 
     def _make(self, arguments: Sequence[Any]) -> Run:
         if self.lower is not None:
@@ -71,6 +78,7 @@ class FlowCall:
         scope |= dict(zip(names, self.pieces, strict=True))
         scope |= {f"k{i}": value for i, value in enumerate(text.constants)}
         exec(compile(text.text, f"<jitmagic {name}>", "exec"), scope)
+        self.scope = scope
         self._drive: Callable[..., tuple[Any, ...]] = scope[name]
 
     def lower(self, lower: Lower) -> None:
@@ -86,7 +94,10 @@ class FlowCall:
         return results
 
     def on_copies(self, *operands: Any) -> tuple[Any, ...]:
-        given = self._drive(*operands)
+        return self.checked(self._drive(*operands), operands)
+
+    def checked(self, given: Sequence[Any], operands: Sequence[Any]) -> tuple[Any, ...]:
+        """The results that a run gave, as the graph goes on with them. Raises Unsupported if that cannot be."""
         results = list(given)
         arrays = [o for o in operands if isinstance(o, np.ndarray)]
         for i, (result, node) in enumerate(zip(given, self.flow.results, strict=True)):
@@ -109,10 +120,11 @@ class FlowCall:
 
 def _related(a: Any, b: Any) -> bool:
     """Whether two arrays are one, or share memory; without elements they share none, but may have one owner."""
-    return a is b or bool(np.may_share_memory(a, b)) or (not (a.size and b.size) and _owner(a) is _owner(b))
+    return a is b or bool(np.may_share_memory(a, b)) or (not (a.size and b.size) and owner_of(a) is owner_of(b))
 
 
-def _owner(array: Any) -> Any:
+def owner_of(array: Any) -> Any:
+    """The array that owns the memory, or leads to who does."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array

@@ -223,7 +223,7 @@ def _keep_loop_whole(tx: Evaluator) -> None:
 def _for(tx: Evaluator, node: ast.For) -> Flow:
     made_before = len(tx.output.generators)
     iterable = tx.eval(node.iter)
-    if _is_long(iterable, node) and (capture_loop(tx, node) or capture_for(tx, node, iterable)):
+    if _is_long(iterable, node) and (capture_loop(tx, node) or _captured_at_once(tx, node, iterable)):
         return None
     if tx.place(node) in tx.output.policy.whole and capture_for(tx, node, iterable):
         return None
@@ -237,6 +237,12 @@ def _for(tx: Evaluator, node: ast.For) -> Flow:
             _drop_iterator(tx, node, iterator, made_before)
             return None if flow.kind == "break" else flow
     return run_block(tx, node.orelse)
+
+
+def _captured_at_once(tx: Evaluator, node: ast.For, iterable: VariableTracker) -> bool:
+    """Whether a long loop over arrays is kept a loop; a known number of rounds has a better derivative written out."""
+    written_out = tx.output.differentiating and isinstance(iterable, RangeTracker) and iterable.is_constant
+    return not written_out and capture_for(tx, node, iterable)
 
 
 def _drop_iterator(tx: Evaluator, node: ast.For, iterator: VariableTracker, made_before: int) -> None:

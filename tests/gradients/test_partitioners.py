@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import jitmagic as jm
-from jitmagic.aot.joint.flow import Network
+from jitmagic.aot.joint.network import Network
 from jitmagic.graph import interpret
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 
-from jitmagic.aot.joint.flow import Network
 from jitmagic.aot.joint.joint_graph import Halves, JointGraph, ancestors, cut
+from jitmagic.aot.joint.network import Network
 from jitmagic.graph import ArrayMeta, Node
 from jitmagic.ops.lowering import Cast, Fill, Pointwise, Select, View
 from jitmagic.ops.record import Op

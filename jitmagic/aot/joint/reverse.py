@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.aot.joint.flow_reverse import flow_cotangents
 from jitmagic.aot.joint.loops import loop_cotangents
 from jitmagic.aot.joint.staged import Stage, Staged
 from jitmagic.aot.joint.updates import STRUCTURAL
@@ -127,7 +128,7 @@ class Reverse:
         structural = STRUCTURAL.get(row.name)
         if structural is not None and structural(self, node):
             return
-        if loop_cotangents(self, node):
+        if loop_cotangents(self, node) or flow_cotangents(self, node):
             return
         if isinstance(row.call, PureCall):
             row = row.call.row

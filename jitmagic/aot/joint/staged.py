@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -190,6 +191,17 @@ class Staged(NDArrayOperatorsMixin):
     @property
     def size(self) -> Any:
         return self.meta.size
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """In bytes, in this trace: their order is that of every call."""
+        return self.meta.strides
+
+    @property
+    def flags(self) -> Any:
+        """Only those of the order in memory."""
+        orders = self.meta.contiguous
+        return SimpleNamespace(c_contiguous="C" in orders, f_contiguous="F" in orders, fnc=orders == "F")
 
     def __len__(self) -> int:
         return int(self.shape[0])

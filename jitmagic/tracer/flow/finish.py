@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jitmagic.graph.flow import Branch, Count, Flow, Move, Piece, Require, Statement, blocks, walk
 from jitmagic.graph.flow_call import FlowCall
+from jitmagic.graph.flow_tape import check_views
 from jitmagic.graph.meta import ArrayMeta, Meta, PyMeta
 from jitmagic.graph.node import Node, map_nodes
 from jitmagic.graph.polynomial import Symbol, symbols_of
@@ -54,7 +55,10 @@ def finish(tx: Evaluator, node: ast.AST, recorder: Recorder, ended: Ended) -> En
     changed = {root for w in written for root in roots.of(w)}
     positions = tuple(i for i, o in enumerate(operands) if isinstance(o, Node) and owner(o) in changed)
     _check_operands(operands, positions)
-    outside = _add(tx, node, Flow(operands, body, tuple(results), positions, loose, tuple(recorder.joins)))
+    flow = Flow(operands, body, tuple(results), positions, loose, tuple(recorder.joins))
+    if tx.output.differentiating:
+        check_views(flow)
+    outside = _add(tx, node, flow)
     if not returns:
         bind(tx, {n: _outside(v, outside) if n in names else v for n, v in variables(tx).items()})
     value = None if ended.value is None else _outside(ended.value, outside)

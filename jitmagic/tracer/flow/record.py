@@ -99,7 +99,7 @@ def recorded(
     An attempt that fails has changed trackers, so the whole trace starts again and knows better.
     """
     output, place = tx.output, tx.place(node)
-    if output.differentiating:  # derivatives are taken of operations: rounds are written out one by one
+    if output.differentiating > 1:  # a tape has no derivative itself: rounds are written out one by one
         return None
     if place in output.policy.no_flow:
         output.refusals[node.lineno] = output.policy.no_flow[place]
