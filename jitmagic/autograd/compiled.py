@@ -12,7 +12,7 @@ from jitmagic.autograd.node import FunctionNode
 from jitmagic.autograd.tensor import Tensor
 from jitmagic.errors import GradientError
 
-__all__ = ["CompiledRun", "plain_tensor"]
+__all__ = ["CompiledRun", "plain_tensor", "released_tensor"]
 
 Raw = Callable[[Sequence[Any]], Sequence[Any]]
 
@@ -21,6 +21,16 @@ def plain_tensor(data: Any) -> Tensor:
     """A Tensor without history."""
     made: Tensor = Tensor._made(data)
     return made
+
+
+def released_tensor(data: Any) -> Tensor:
+    """A Tensor whose history a backward pass has let go of."""
+    made: Tensor = Tensor._made(data, (_RELEASED, 0))
+    return made
+
+
+_RELEASED = FunctionNode("a compiled function", lambda cotangents, as_tensors: [], [])
+_RELEASED.release()
 
 
 class CompiledRun:

@@ -126,7 +126,10 @@ class Tensor(Recorded):
 
     def _accumulate(self, found: Any) -> None:
         """Add to ``grad`` of a leaf."""
-        for hook in tuple(self.__dict__.get("_hooks", {}).values()):
+        hooks = tuple(self.__dict__.get("_hooks", {}).values())
+        if hooks and not isinstance(found, Tensor):
+            found = np.asarray(found, order="C")
+        for hook in hooks:
             changed = hook(found if isinstance(found, Tensor) else type(self)._made(found))
             found = found if changed is None else changed
         if self.grad is None:

@@ -50,7 +50,7 @@ class Adagrad(Optimizer):
             self.state[p]["sum"] = np.full_like(p.numpy(), group["initial_accumulator_value"])
 
     def update(self, group: dict[str, Any]) -> None:
-        lr = run_time(group["lr"])
+        lr = run_time(group, "lr")
         for p in group["params"]:
             if p.grad is None:
                 continue

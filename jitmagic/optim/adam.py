@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -53,7 +52,7 @@ class Adam(Optimizer):
         super().__init__(params, settings)
 
     def update(self, group: dict[str, Any]) -> None:
-        lr, (beta1, beta2) = run_time(group["lr"]), group["betas"]
+        lr, (beta1, beta2) = run_time(group, "lr"), group["betas"]
         for p in group["params"]:
             if p.grad is None:
                 continue
@@ -76,9 +75,8 @@ class Adam(Optimizer):
                 largest = state["max_exp_avg_sq"]
                 np.maximum(largest, v, out=largest)
                 v = largest
-            t = step.item()
-            root = math.sqrt(1 - beta2**t)
-            w -= (lr / (1 - beta1**t)) * (m / (np.sqrt(v) / root + group["eps"]))
+            first, second = (1 - beta1**step).item(), np.sqrt(1 - beta2**step).item()
+            w -= (lr / first) * (m / (np.sqrt(v) / second + group["eps"]))
 
     @staticmethod
     def _begin(state: dict[str, Any], w: Array, amsgrad: bool) -> None:

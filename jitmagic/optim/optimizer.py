@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from jitmagic.autograd.modes import enable_grad, no_grad
 from jitmagic.autograd.tensor import Tensor
+from jitmagic.optim.state import State
 
 __all__ = ["Array", "Optimizer", "check_positive"]
 
@@ -33,11 +33,11 @@ class Optimizer:
     """
 
     param_groups: list[Group]
-    state: defaultdict[Any, dict[str, Any]]
+    state: State
 
     def __init__(self, params: Any, defaults: Mapping[str, Any]) -> None:
         self.defaults = dict(defaults)
-        self.state = defaultdict(dict)
+        self.state = State(dict)
         self.param_groups = []
         if isinstance(params, Tensor):
             raise TypeError("an optimizer takes Tensors in a list, or dicts, but got a single Tensor")
@@ -131,7 +131,7 @@ class Optimizer:
             raise ValueError("loaded state dict contains a parameter group that doesn't match the size of its group")
         numbers = [number for group in given for number in group["params"]]
         members = dict(zip(numbers, (p for group in self.param_groups for p in group["params"]), strict=True))
-        state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
+        state = State(dict)
         for key, known in state_dict["state"].items():
             member = members.get(key)
             if member is None:

@@ -45,7 +45,7 @@ class RMSprop(Optimizer):
         super().__init__(params, settings)
 
     def update(self, group: dict[str, Any]) -> None:
-        lr, alpha, momentum = run_time(group["lr"]), group["alpha"], group["momentum"]
+        lr, alpha, momentum = run_time(group, "lr"), group["alpha"], group["momentum"]
         for p in group["params"]:
             if p.grad is None:
                 continue

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.autograd.writing import writable
-from jitmagic.optim.numbers import run_time
+from jitmagic.optim.numbers import is_on, run_time
 from jitmagic.optim.optimizer import Optimizer, check_positive
 
 __all__ = ["SGD"]
@@ -45,7 +45,8 @@ class SGD(Optimizer):
         super().__init__(params, settings)
 
     def update(self, group: dict[str, Any]) -> None:
-        lr, momentum = run_time(group["lr"]), group["momentum"]
+        lr, has_momentum = run_time(group, "lr"), is_on(group, "momentum")
+        momentum = run_time(group, "momentum") if has_momentum else 0.0
         for p in group["params"]:
             if p.grad is None:
                 continue
@@ -54,7 +55,7 @@ class SGD(Optimizer):
                 g = -g
             if group["weight_decay"] != 0:
                 g = g + group["weight_decay"] * w
-            if momentum != 0:
+            if has_momentum:
                 state = self.state[p]
                 buffer = state.get("momentum_buffer")
                 if buffer is None:

@@ -107,6 +107,7 @@ CATALOGUE = _rows(
         "{detail} is left to the Tensor itself",
         "nothing, if it is outside of loops; or do it outside of the compiled function",
     ),
+    ("schedule", "{detail} is known only when the graph has run", "call scheduler.step() at the end of the step"),
     (
         "shape-assignment",
         "{detail} changes the description of an array in place",

@@ -22,6 +22,7 @@ from jitmagic.errors import InternalError
 from jitmagic.graph.meta import PyMeta
 from jitmagic.nn.module import Module
 from jitmagic.ops.draws import GENERATORS
+from jitmagic.optim.state import State
 from jitmagic.tracer.directives import traced_form
 from jitmagic.tracer.effects import GlobalEffect
 from jitmagic.tracer.guards import (
@@ -51,6 +52,7 @@ from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.module_wrapping import wrap_module
 from jitmagic.tracer.variables.numba_ufuncs import NumbaUfunc, is_numba_ufunc
 from jitmagic.tracer.variables.objects import MISSING, EnumMember, ObjectTracker, OpaqueTracker
+from jitmagic.tracer.variables.optimizer_state import wrap_state
 from jitmagic.tracer.variables.partials import PartialTracker
 from jitmagic.tracer.variables.random_generators import GeneratorTracker
 from jitmagic.tracer.variables.sequences import (
@@ -466,6 +468,7 @@ _BY_TYPE: Mapping[type, Make] = {
     collections.OrderedDict: Builder.mapping,
     collections.defaultdict: Builder.mapping,
     collections.Counter: Builder.mapping,
+    State: wrap_state,
     collections.deque: Builder.deque,
     set: Builder.set,
     frozenset: Builder.set,

@@ -20,7 +20,9 @@ from jitmagic.tracer import (
     itertools_calls,
     numpy_calls,
     operator_calls,
+    optimizer_calls,
     output_calls,
+    schedules,
     slot_calls,
 )
 from jitmagic.tracer.call_rows import Handler, row_of
@@ -146,4 +148,6 @@ BUILTINS: dict[Any, Handler] = {
     **contexts.CALLS,
     **slot_calls.ROWS,
     **numpy_calls.ROWS,
+    **optimizer_calls.ROWS,
+    **schedules.ROWS,
 }

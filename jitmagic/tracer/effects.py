@@ -10,13 +10,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from jitmagic.autograd.writing import writable
 from jitmagic.errors import Span
 
 if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter
     from jitmagic.tracer.variables.base import VariableTracker
 
-__all__ = ["AttributeEffect", "CallEffect", "CellEffect", "ContentsEffect", "Effect", "GlobalEffect"]
+__all__ = [
+    "AttributeEffect",
+    "CallEffect",
+    "CellEffect",
+    "ContentsEffect",
+    "Effect",
+    "GlobalEffect",
+    "GradientEffect",
+    "ItemEffect",
+    "MethodEffect",
+    "WriteEffect",
+]
 
 
 @dataclass(eq=False)
@@ -134,3 +146,59 @@ class CallEffect(Effect):
         parts = [emit.value(a) for a in self.args]
         parts += [f"{k}={emit.value(v)}" for k, v in self.kwargs.items()]
         emit.line(f"{self.function}({', '.join(parts)})")
+
+
+@dataclass(eq=False)
+class ItemEffect(Effect):
+    """``target[key] = value``."""
+
+    target: VariableTracker
+    key: VariableTracker
+    value: VariableTracker
+
+    def describe(self) -> str:
+        return f"sets {self.target.describe()}[{self.key.describe()}]"
+
+    def replay(self, emit: Emitter) -> None:
+        emit.line(f"{emit.value(self.target)}[{emit.value(self.key)}] = {emit.value(self.value)}")
+
+
+@dataclass(eq=False)
+class GradientEffect(Effect):
+    """A Tensor of the caller gets the ``grad`` that the trace left it with."""
+
+    tensor: Any
+
+    def describe(self) -> str:
+        return f"sets {self.tensor.describe()}.grad"
+
+    def replay(self, emit: Emitter) -> None:
+        emit.line(f"{emit.value(self.tensor)}.grad = {emit.value(self.tensor.grad)}")
+
+
+@dataclass(eq=False)
+class WriteEffect(Effect):
+    """The array behind a Tensor of the caller is written by the graph: before that its record is told."""
+
+    tensor: Any
+
+    def describe(self) -> str:
+        return f"writes {self.tensor.describe()}"
+
+    def replay(self, emit: Emitter) -> None:
+        emit.loads.append(f"{emit.constant(writable)}({emit.value(self.tensor)})")
+
+
+@dataclass(eq=False)
+class MethodEffect(Effect):
+    """A method of an object of the caller is called."""
+
+    target: VariableTracker
+    name: str
+    args: Sequence[VariableTracker]
+
+    def describe(self) -> str:
+        return f"calls {self.target.describe()}.{self.name}"
+
+    def replay(self, emit: Emitter) -> None:
+        emit.line(f"{emit.value(self.target)}.{self.name}({', '.join(emit.value(a) for a in self.args)})")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from jitmagic.autograd.modes import is_grad_enabled
+from jitmagic.autograd.recorded import Recorded
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.source import Source
 
 __all__ = ["tensor_guards"]
 
 
-def tensor_guards(source: Source, requires_grad: bool) -> list[Guard]:
+def tensor_guards(source: Source, value: Recorded) -> list[Guard]:
     """REQUIRES_GRAD: what is recorded of a Tensor is as it was."""
+    requires_grad = value._history() is not None
     needs = Guard(
         "REQUIRES_GRAD",
         source,

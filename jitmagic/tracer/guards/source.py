@@ -26,6 +26,7 @@ __all__ = [
     "MemberSource",
     "OwnDictSource",
     "Source",
+    "StateSource",
     "TypeSource",
     "inside",
 ]
@@ -259,6 +260,21 @@ def inside(source: Source, category: str) -> InsideSource:
     """The contents of the module at ``source``; asking twice gives the same."""
     module = source.origin if isinstance(source, InsideSource) else source
     return InsideSource(module, "managed" if source.category == "managed" else category)
+
+
+@dataclass(frozen=True, slots=True)
+class StateSource(_Step):
+    """What an optimiser remembers of one parameter; ``key`` is Python that gives it, ``label`` what it is called."""
+
+    key: str
+    label: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.origin.text}[{self.label}]"
+
+    def code(self, base: str) -> str:
+        return f"{base}.get({self.key})"
 
 
 @dataclass(frozen=True, slots=True)

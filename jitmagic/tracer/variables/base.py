@@ -42,6 +42,10 @@ class VariableTracker:
         """The value itself, if it is known now. Raises NotConstant."""
         raise NotConstant
 
+    def hashed(self) -> Any:
+        """What a dict finds it by. Raises NotConstant."""
+        return self.constant()
+
     @property
     def is_constant(self) -> bool:
         try:
