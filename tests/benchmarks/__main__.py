@@ -3,7 +3,7 @@
     make bench
     python -m tests.benchmarks smooth shade   # only these programs
 
-After it stand the tables of ``calls``, of ``modules`` and of ``loops``.
+After it stand the tables of ``arrays`` (with the peers, which are installed then), ``calls``, ``modules`` and ``loops``.
 
 Each turn runs every contender once, so that a slow moment of the machine meets all of them; the
 best turn counts. Ratios are plain NumPy's time divided by the contender's: above 1 is faster.
@@ -20,9 +20,8 @@ import numba
 import numpy as np
 
 import jitmagic
-from tests.benchmarks import calls, loops, modules
+from tests.benchmarks import arrays, calls, loops, modules
 from tests.benchmarks.cases import CASES, Case
-from tests.benchmarks.programs import PROGRAMS
 
 TURNS = 15
 TURN_SECONDS = 0.01  # a turn repeats a short call until it has taken about this long
@@ -86,9 +85,12 @@ def main() -> int:
     print(f"NumPy {np.__version__}, Numba {numba.__version__}, Python {sys.version.split()[0]}")
     print(f"{'case':<20}{'NumPy, µs':>14}{'jitmagic ×':>14}{'numba.njit ×':>14}")
     wanted = sys.argv[1:]
-    for case in (c for c in (*CASES, *PROGRAMS) if not wanted or c.function.__name__ in wanted):
+    for case in (c for c in CASES if not wanted or c.function.__name__ in wanted):
         print(row(case.name, measure(case)), flush=True)
     print()
+    if not wanted:
+        arrays.main([])
+        print()
     calls.main()
     print()
     modules.main()

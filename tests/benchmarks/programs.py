@@ -12,9 +12,9 @@ import numpy as np
 
 from tests.benchmarks.cases import Case
 
-__all__ = ["PROGRAMS", "SIZES"]
+__all__ = ["PROGRAMS", "SIZES", "arguments_of", "function_of"]
 
-SIZES = (10, 1_000, 100_000, 1_000_000)
+SIZES = (10, 1_000, 100_000, 1_000_000, 10_000_000)
 PROGRAMS: list[Case] = []
 
 Make = Callable[[np.random.Generator, int], tuple[Any, ...]]
@@ -217,3 +217,17 @@ def layer_norm(x):
 @program(vectors(2))
 def cross_entropy(p, t):
     return -(t * np.log(p) + (1.0 - t) * np.log(1.0 - p * 0.99)).mean()
+
+
+# ---------------------------------------------------------------- by name
+
+_BY_NAME = {case.name: case for case in PROGRAMS}
+
+
+def arguments_of(name: str, size: int) -> tuple[Any, ...]:
+    """The same in every process."""
+    return _BY_NAME[f"{name} {size}"].arguments(np.random.default_rng(0))
+
+
+def function_of(name: str) -> Callable[..., Any]:
+    return _BY_NAME[f"{name} {SIZES[0]}"].function

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,14 +25,16 @@ from jitmagic.backends.loops.ir import (
     Value,
 )
 from jitmagic.backends.loops.nest import make_nest
-from jitmagic.backends.loops.operands import dense_axes, is_scalar, place, scalar_letter
+from jitmagic.backends.loops.operands import Place, dense_axes, is_scalar, place, scalar_letter
 from jitmagic.backends.loops.recipes import ALL_FLAGS, Recipe
+from jitmagic.backends.loops.short import fixed
 from jitmagic.backends.native.abi import FloatFlag
 from jitmagic.backends.native.inner_loop import is_numpys
 from jitmagic.graph import ArrayMeta, Node, PyMeta
 
 __all__ = ["Built", "build_fold", "build_pointwise"]
 
+Cut: TypeAlias = tuple[int, int, bool]  # an axis, the place on it, whether an axis of size 1 is left
 WORDS = {"i": np.dtype(np.int64), "u": np.dtype(np.uint64), "d": np.dtype(np.float64)}
 
 
@@ -56,6 +58,7 @@ class Builder:
     names: dict[Node, str] = field(default_factory=dict)
     known: dict[Any, Value] = field(default_factory=dict)
     dense: dict[Node, tuple[int, ...] | None] = field(default_factory=dict)
+    inlined: Collection[Node] = ()
 
     def value(self, dtype: np.dtype[Any]) -> Value:
         made = sum(hasattr(s, "out") for s in self.kernel.body)
@@ -66,6 +69,9 @@ class Builder:
         recipe = self.recipes[node]
         kernel = self.kernel
         kernel.flags |= recipe.flags
+        if recipe.short is not None:
+            out = self.computed[node] = self.short(node, recipe)
+            return out
         pairs = zip(recipe.arguments, recipe.dtypes, strict=True)
         arguments = tuple(self.converted(argument, dtype) for argument, dtype in pairs)
         if recipe.kind == "cast":
@@ -78,6 +84,55 @@ class Builder:
             kernel.body.append(Strided(out, self.loop(recipe), arguments, quiet=not recipe.flags))
         self.computed[node] = out
         return out
+
+    def short(self, node: Node, recipe: Recipe) -> Value:
+        """The terms of a short sum, added in their order."""
+        (source,), dtype = recipe.arguments, recipe.result
+        assert recipe.short is not None
+        axis, length = recipe.short
+        meta = node.meta
+        assert isinstance(meta, ArrayMeta)
+        keeps = meta.ndim == source.meta.ndim
+        total = self.term(source, dtype, (axis, 0, keeps))
+        for place_on_axis in range(1, length):
+            total = self.applied("a + b", total, self.term(source, dtype, (axis, place_on_axis, keeps)))
+        if dtype.kind == "f":  # NumPy adds to a result that starts as 0.0: a sum of negative zeros is positive
+            total = self.applied("a + b", total, self.literal(0.0, dtype))
+        return total if recipe.expression == "sum" else self.applied("a / b", total, self.literal(float(length), dtype))
+
+    def term(self, argument: Any, dtype: np.dtype[Any], cut: Cut) -> Value:
+        """The element of an operand of a larger space at one place of an axis that this space lacks."""
+        if not isinstance(argument, Node) or is_scalar(argument):
+            return self.converted(argument, dtype)
+        if argument in self.inlined:
+            return self.cast(self.inlined_term(argument, cut), dtype)
+        axis, at, keeps = cut
+        where = place(argument, self.kernel.ndim + (not keeps))
+        axes = fixed(where.axes, axis, at, keeps)
+        if axes is None:
+            where = Place(argument, tuple(map(Index, range(_ndim(argument)))))
+            axes = fixed(where.axes, axis, at, keeps)
+            assert axes is not None
+        return self.cast(self.load_at(Place(where.base, axes)), dtype)
+
+    def inlined_term(self, node: Node, cut: Cut) -> Value:
+        key = ("term", node, cut)
+        if key not in self.known:
+            recipe = self.recipes[node]
+            self.kernel.flags |= recipe.flags
+            pairs = zip(recipe.arguments, recipe.dtypes, strict=True)
+            arguments = tuple(self.term(argument, dtype, cut) for argument, dtype in pairs)
+            is_cast = recipe.kind == "cast"
+            self.known[key] = arguments[0] if is_cast else self.applied(recipe.expression, *arguments, to=recipe.result)
+        return self.known[key]
+
+    def applied(self, expression: str, *arguments: Value, to: np.dtype[Any] | None = None) -> Value:
+        out = self.value(arguments[0].dtype if to is None else to)
+        self.kernel.body.append(Apply(out, expression, arguments))
+        return out
+
+    def literal(self, value: float, dtype: np.dtype[Any]) -> Value:
+        return self.remember(("literal", type(value), value, dtype), dtype, Literal, value)
 
     def loop(self, recipe: Recipe) -> str:
         """The operand for the inner loop of a ufunc at these dtypes."""
@@ -92,7 +147,9 @@ class Builder:
         return self.known[key].name
 
     def converted(self, argument: Any, dtype: np.dtype[Any]) -> Value:
-        source = self.source(argument, dtype)
+        return self.cast(self.source(argument, dtype), dtype)
+
+    def cast(self, source: Value, dtype: np.dtype[Any]) -> Value:
         if source.dtype == dtype:
             return source
         key = ("cast", source, dtype)
@@ -115,7 +172,9 @@ class Builder:
             return self.computed[argument]
         if is_scalar(argument):
             return self.scalar(argument)
-        return self.load(argument)
+        if argument in self.inlined:
+            return self.add(argument)
+        return self.load_at(place(argument, self.kernel.ndim))
 
     def remember(self, key: Any, dtype: np.dtype[Any], kind: Any, *details: Any) -> Value:
         if key not in self.known:
@@ -130,8 +189,7 @@ class Builder:
         dtype = meta.dtype if isinstance(meta, ArrayMeta) else WORDS[letter]
         return self.remember(("scalar", node), dtype, Scalar, name)
 
-    def load(self, node: Node) -> Value:
-        where = place(node, self.kernel.ndim)
+    def load_at(self, where: Place) -> Value:
         meta = where.base.meta
         assert isinstance(meta, ArrayMeta)
         access = Access(self.operand(where.base, "in"), where.axes)
@@ -180,6 +238,7 @@ def build_fold(
     folds: dict[Node, FoldRecipe],
     stored: Iterable[Node],
     dense: Dense,
+    inlined: Collection[Node] = (),
 ) -> Built | None:
     """The kernel of a group with folds; None if its accesses do not run along memory as the folds must."""
     first = next(folds[n] for n in nodes if n in folds)
@@ -187,7 +246,7 @@ def build_fold(
     assert isinstance(meta, ArrayMeta)
     kernel = Kernel(name, meta.ndim, (dense_axes(meta) or ())[::-1], reduced=first.reduced, shape=first.shape)
     kernel.operands = [Operand(f"n{axis}", "size", letter="i") for axis in range(meta.ndim)]
-    builder = Builder(kernel, recipes, dense=dense)
+    builder = Builder(kernel, recipes, dense=dense, inlined=inlined)
     outputs = {}
     for node in nodes:
         if node in folds:
@@ -203,7 +262,12 @@ def build_fold(
 
 
 def build_pointwise(
-    name: str, nodes: Sequence[Node], recipes: dict[Node, Recipe], stored: Iterable[Node], dense: Dense
+    name: str,
+    nodes: Sequence[Node],
+    recipes: dict[Node, Recipe],
+    stored: Iterable[Node],
+    dense: Dense,
+    inlined: Collection[Node] = (),
 ) -> Built:
     """The kernel of a group of elementwise nodes over one space; ``stored`` are those that others read."""
     meta = nodes[-1].meta
@@ -212,7 +276,7 @@ def build_pointwise(
     first = stored[0].meta
     assert isinstance(first, ArrayMeta)
     kernel = Kernel(name, meta.ndim, (dense_axes(first) or ())[::-1])
-    builder = Builder(kernel, recipes, dense=dense)
+    builder = Builder(kernel, recipes, dense=dense, inlined=inlined)
     for node in nodes:
         builder.add(node)
     outputs = {builder.store(node): node for node in stored}
@@ -222,3 +286,8 @@ def build_pointwise(
 
 
 Dense = dict[Node, tuple[int, ...] | None]
+
+
+def _ndim(node: Node) -> int:
+    assert isinstance(node.meta, ArrayMeta)
+    return node.meta.ndim

@@ -17,7 +17,7 @@ from jitmagic.graph import ArrayMeta, Node, SymInt
 from jitmagic.graph.polynomial import symbols_of
 from jitmagic.ops.lowering import Reduction
 
-__all__ = ["FoldRecipe", "fold_recipe"]
+__all__ = ["FoldRecipe", "arguments_by_name", "fold_recipe"]
 
 KINDS = ("sum", "mean", "max", "min", "any", "all", "prod")
 SHAPES = ("R", "KR", "RK", "KRK")  # reduced and kept runs of axes, from the outermost, that loops exist for
@@ -39,7 +39,7 @@ def fold_recipe(node: Node) -> FoldRecipe | None:
     lower = getattr(node.op, "lower", None)
     if not isinstance(lower, Reduction) or lower.kind not in KINDS:
         return None
-    call = _arguments(node)
+    call = arguments_by_name(node)
     source = call.get("a")
     if call.keys() - {"a", "axis", "keepdims"} or not isinstance(source, Node) or not is_array(source):
         return None
@@ -55,7 +55,7 @@ def fold_recipe(node: Node) -> FoldRecipe | None:
     return FoldRecipe(lower.kind, source, reduced, result.dtype, shape)
 
 
-def _arguments(node: Node) -> dict[str, Any]:
+def arguments_by_name(node: Node) -> dict[str, Any]:
     """The arguments by name, without those that are not given."""
     parameters = node.op.signature.parameters if node.op is not None else {}  # type: ignore[attr-defined]  # a row
     call = dict(zip(parameters, node.args, strict=False)) | node.kwargs

@@ -13,9 +13,10 @@ from typing import Any
 from jitmagic.backends.loops.folds import FoldRecipe, fold_recipe
 from jitmagic.backends.loops.operands import dense_axes, is_array
 from jitmagic.backends.loops.recipes import Adapt, Recipe, recipe
+from jitmagic.backends.loops.short import short_recipe
 from jitmagic.graph import ArrayMeta, Graph, Node, SymInt
 
-__all__ = ["Group", "fuse", "space_of"]
+__all__ = ["OPERAND_LIMIT", "Group", "fuse", "space_of"]
 
 # More operands than this and the addresses no longer fit into registers
 OPERAND_LIMIT = 24
@@ -76,7 +77,8 @@ class Fusion:
 
         What nobody reads still may warn, which a kernel would optimise away: it stays with NumPy.
         """
-        found, fold = recipe(node, self.adapt), fold_recipe(node)
+        found = recipe(node, self.adapt) or short_recipe(node)
+        fold = None if found is not None else fold_recipe(node)
         if found is not None:
             self.recipes[node] = found
             space = space_of(node)

@@ -36,7 +36,9 @@ WEAK = (bool, int, float)
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """``kind`` is ``apply`` (``expression``), ``strided`` (``ufunc``) or ``cast``.
+    """``kind`` is ``apply`` (``expression``), ``strided`` (``ufunc``), ``cast`` or ``short``.
+
+    A short one sums (``expression`` says ``sum`` or ``mean``) along axis ``short[0]`` of ``short[1]`` elements.
 
     ``arguments`` are nodes or Python numbers, ``dtypes`` what each is converted to first; ``flags`` are the
     floating-point conditions that NumPy would report.
@@ -49,6 +51,7 @@ class Recipe:
     expression: str = ""
     ufunc: np.ufunc | None = None
     flags: int = ALL_FLAGS
+    short: tuple[int, int] | None = None
 
 
 def recipe(node: Node, adapt: Adapt | None = None) -> Recipe | None:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from jitmagic.backends.loops.bodies import Built, Dense, build_fold, build_pointwise
 from jitmagic.backends.loops.folds import FoldRecipe
 from jitmagic.backends.loops.fuse import Group, fuse
+from jitmagic.backends.loops.inlining import Inlined, inline
 from jitmagic.backends.loops.operands import dense_axes, is_array
 from jitmagic.backends.loops.recipes import FAST, Adapt, Recipe
 from jitmagic.graph import ArrayMeta, Graph, Node
@@ -55,19 +56,41 @@ def schedule(graph: Graph, smallest: int = 2, adapt: Adapt | None = None) -> Sch
     changes or refuses the recipes of elements.
     """
     groups, recipes, folds = fuse(graph, adapt)
+    try:
+        return _planned(graph, groups, recipes, folds, smallest, inline(graph, groups, recipes, folds))
+    except _InMemory:  # a loop does not come about: NumPy needs its operands
+        return _planned(graph, groups, recipes, folds, smallest, Inlined())
+
+
+class _InMemory(Exception):
+    """What was inlined has a reader outside of loops."""
+
+
+def _planned(
+    graph: Graph,
+    groups: list[Group],
+    recipes: dict[Node, Recipe],
+    folds: dict[Node, FoldRecipe],
+    smallest: int,
+    inlined: Inlined,
+) -> Schedule:
     result = Schedule(graph)
-    needed = _needed_in_memory(graph, groups)
+    needed = _needed_in_memory(graph, groups, inlined)
     made = {
         node for group in groups if is_worth_it(group, recipes, smallest) for node in group.nodes if node in recipes
     }
     dense = {node: _trusted_dense(node, node in made) for node in graph.nodes if is_array(node)}
     for group in groups:
         name = f"k{sum(1 for _ in result.launches)}"
-        for built, nodes in _kernels(name, group, recipes, folds, needed, dense, smallest):
+        group = _without_unread(group, folds, needed) if inlined.nodes else group
+        for built, nodes in _kernels(name, group, recipes, folds, needed, dense, smallest, inlined):
             if built is None:
+                if any(o in inlined.nodes for node in nodes for o in (node, *node.operands())):
+                    raise _InMemory
                 result.steps += [Call(node) for node in nodes if node.kind in ("call", "item")]
                 result.marks |= {n: _mark(n) for n in nodes if n.kind == "call"}
             else:
+                nodes = inlined.within(nodes) + nodes
                 result.steps.append(Launch(built, tuple(nodes)))
                 result.marks |= dict.fromkeys(nodes, name)
     return _without_unread_views(result)
@@ -90,8 +113,9 @@ def is_worth_it(group: Group, recipes: dict[Node, Recipe], smallest: int) -> boo
 
 # Elements up to which a fold alone is worth a kernel: np.mean takes 4 us before it adds the first two
 SHORT_FOLD = 4096
-# Elements from which on one call alone is worth a kernel: one addition is bound by memory, a function is not
-ALONE = {"apply": 500_000, "cast": 500_000, "strided": 20_000}
+# Elements from which on one call alone is worth a kernel: one addition is bound by memory, a function is not, and
+# NumPy takes 10 ns to begin a sum
+ALONE = {"apply": 500_000, "cast": 500_000, "strided": 20_000, "short": 64}
 
 
 def _kernels(
@@ -102,15 +126,18 @@ def _kernels(
     needed: set[Node],
     dense: Dense,
     smallest: int,
+    inlined: Inlined,
 ) -> Iterator[tuple[Built | None, list[Node]]]:
     """The kernel of a group, or its parts if the folds do not fit; None stands for calls of NumPy."""
     plain = [n for n in group.nodes if n not in folds]
     wanted = [n for n in group.nodes if n in needed]
-    if group.space is None or not is_worth_it(group, recipes, smallest):
+    if not group.nodes:
+        return
+    if group.space is None or not (is_worth_it(group, recipes, smallest) or inlined.within(group.nodes)):
         yield None, group.nodes
         return
     if group.reduced is not None:
-        built = build_fold(name, group.nodes, recipes, folds, wanted, dense)
+        built = build_fold(name, group.nodes, recipes, folds, wanted, dense, inlined.nodes)
         if built is not None:
             yield built, group.nodes
             return
@@ -118,7 +145,7 @@ def _kernels(
     if group.reduced is not None and len(plain) < smallest:
         yield None, plain
     else:
-        yield build_pointwise(name, plain, recipes, wanted, dense), plain
+        yield build_pointwise(name, plain, recipes, wanted, dense, inlined.nodes), plain
     if len(plain) < len(group.nodes):
         yield None, [n for n in group.nodes if n in folds]
 
@@ -134,14 +161,27 @@ def _trusted_dense(node: Node, is_ours: bool) -> tuple[int, ...] | None:
     return dense_axes(meta) if is_ours or meta.contiguous else None
 
 
-def _needed_in_memory(graph: Graph, groups: list[Group]) -> set[Node]:
+def _needed_in_memory(graph: Graph, groups: list[Group], inlined: Inlined) -> set[Node]:
     """Nodes that are outputs, or that something outside of their own group reads."""
     needed = set(graph.outputs)
     for group in groups:
         inside = set(group.nodes)
         for node in group.nodes:
-            needed.update(o for o in node.operands() if o not in inside)
+            outside = (o for o in node.operands() if o not in inside)
+            for operand in outside:
+                needed.update(inlined.reads(operand) if operand in inlined.nodes else (operand,))
     return needed
+
+
+def _without_unread(group: Group, folds: dict[Node, FoldRecipe], needed: set[Node]) -> Group:
+    """The group without what only nodes outside of it used, which now compute it themselves."""
+    if group.space is None:
+        return group
+    read = {n for n in group.nodes if n in needed or n in folds or not n.is_pure}
+    for node in reversed(group.nodes):
+        if node in read:
+            read.update(node.operands())
+    return Group([n for n in group.nodes if n in read], group.space, group.reduced)
 
 
 def _without_unread_views(plan: Schedule) -> Schedule:
