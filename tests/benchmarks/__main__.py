@@ -3,7 +3,7 @@
     make bench
     python -m tests.benchmarks smooth shade   # only these programs
 
-After it stand the tables of ``arrays`` (with the peers, which are installed then), ``calls``, ``modules`` and ``loops``.
+After it stand the tables of ``arrays`` (it installs the peers), ``calls``, ``modules`` and ``loops``.
 
 Each turn runs every contender once, so that a slow moment of the machine meets all of them; the
 best turn counts. Ratios are plain NumPy's time divided by the contender's: above 1 is faster.

@@ -12,15 +12,15 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
+from numba import njit, prange
 
 from tests.benchmarks.programs import PROGRAMS
 
 __all__ = ["FORMS", "Form"]
 
-Form = Callable[
-    [str], Callable[..., Any]
-]  # of a program's name: a function of arrays that has finished when it returns
 
+# Of a program's name: a function of arrays that has finished when it returns
+Form = Callable[[str], Callable[..., Any]]
 PLAIN: dict[str, Callable[..., Any]] = {case.function.__name__: case.function for case in PROGRAMS}
 
 
@@ -102,13 +102,10 @@ def layer_norm(x):
 
 
 def numba_form(fastmath: bool) -> Form:
-    import numba
-
     def form(name: str) -> Callable[..., Any]:
         function = PARALLEL.get(name, PLAIN[name])
-        scope = {**function.__globals__, "prange": numba.prange}
-        rebuilt = FunctionType(function.__code__, scope, name)
-        return numba.njit(parallel=name != "drawdown", fastmath=fastmath)(rebuilt)
+        compiled: Callable[..., Any] = njit(parallel=name != "drawdown", fastmath=fastmath)(function)
+        return compiled
 
     return form
 

@@ -50,7 +50,7 @@ class Peer:
     def __init__(self, python: Path, name: str) -> None:
         command = [str(python), "-m", "tests.benchmarks.peer_server", name]
         self.name = name
-        self.errors = tempfile.TemporaryFile("w+")
+        self.errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  # open as long as the peer runs
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True
         )

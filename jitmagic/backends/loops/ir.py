@@ -257,7 +257,8 @@ class Kernel:
 
     ``extent`` names an operand and its axis for each axis of the space: there the target finds the size. ``reduced``
     are the axes that a ``Fold`` sums over, ``shape`` says which loops these are (``folds.SHAPES``). ``flags`` are the
-    floating-point conditions that matter (NumPy's numbers). ``serial`` keeps it on one thread.
+    floating-point conditions that matter (NumPy's numbers). ``serial`` keeps it on one thread. ``over`` names the results
+    that are written where an operand was, element by element, and that operand.
     """
 
     name: str
@@ -270,6 +271,7 @@ class Kernel:
     shape: str = ""
     flags: int = 0
     serial: bool = False
+    over: dict[str, str] = field(default_factory=dict)
 
     @property
     def form(self) -> str:

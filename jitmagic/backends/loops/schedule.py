@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -76,14 +76,19 @@ def _planned(
 ) -> Schedule:
     result = Schedule(graph)
     needed = _needed_in_memory(graph, groups, inlined)
+    leading = _leading(groups, folds)
     made = {
-        node for group in groups if is_worth_it(group, recipes, smallest) for node in group.nodes if node in recipes
+        node
+        for group in groups
+        if is_worth_it(group, recipes, smallest, leading)
+        for node in group.nodes
+        if node in recipes
     }
     dense = {node: _trusted_dense(node, node in made) for node in graph.nodes if is_array(node)}
     for group in groups:
         name = f"k{sum(1 for _ in result.launches)}"
         group = _without_unread(group, folds, needed) if inlined.nodes else group
-        for built, nodes in _kernels(name, group, recipes, folds, needed, dense, smallest, inlined):
+        for built, nodes in _kernels(name, group, recipes, folds, needed, dense, smallest, inlined, leading):
             if built is None:
                 if any(o in inlined.nodes for node in nodes for o in (node, *node.operands())):
                     raise _InMemory
@@ -96,13 +101,18 @@ def _planned(
     return _without_unread_views(result)
 
 
-def is_worth_it(group: Group, recipes: dict[Node, Recipe], smallest: int) -> bool:
-    """A kernel of one NumPy call gains only what threads gain."""
+def is_worth_it(group: Group, recipes: dict[Node, Recipe], smallest: int, leading: Collection[Node]) -> bool:
+    """A kernel of one NumPy call gains only what threads gain, and what it hands on in the cache.
+
+    ``leading`` are the folds whose rows, or whole, later loops go over again.
+    """
     if len(group.nodes) >= smallest:
         return True
     node = group.nodes[0]
     found, meta = recipes.get(node), node.meta
     if group.reduced is not None:
+        if node in leading:
+            return True
         read = [o.meta for o in node.operands()]
         return all(isinstance(m, ArrayMeta) and math.prod(m.hint_shape) <= SHORT_FOLD for m in read)
     if found is None or not isinstance(meta, ArrayMeta):
@@ -111,6 +121,22 @@ def is_worth_it(group: Group, recipes: dict[Node, Recipe], smallest: int) -> boo
     return math.prod(meta.hint_shape) >= ALONE[kind]
 
 
+def _leading(groups: Sequence[Group], folds: dict[Node, FoldRecipe]) -> set[Node]:
+    """The folds that are large, and that other loops read; NumPy finds extremes faster, if not in the cache."""
+    read = {o for group in groups if group.space is not None for node in group.nodes for o in node.operands()}
+    found = set()
+    for node in read & folds.keys():
+        fold, meta = folds[node], folds[node].source.meta
+        assert isinstance(meta, ArrayMeta)
+        is_sum = fold.kind in ("sum", "mean")
+        least = LEADING if fold.shape in ("KR", "RK") else LEADING_WHOLE
+        if (is_sum or fold.shape == "KR") and math.prod(meta.hint_shape) >= least:
+            found.add(node)
+    return found
+
+
+LEADING = 1 << 15  # elements from which on loops over the same rows take turns, see ``numba_cpu.chains``
+LEADING_WHOLE = 200_000  # elements from which on two threads make up for a sum that is no faster than NumPy's
 # Elements up to which a fold alone is worth a kernel: np.mean takes 4 us before it adds the first two
 SHORT_FOLD = 4096
 # Elements from which on one call alone is worth a kernel: one addition is bound by memory, a function is not, and
@@ -127,13 +153,14 @@ def _kernels(
     dense: Dense,
     smallest: int,
     inlined: Inlined,
+    leading: set[Node],
 ) -> Iterator[tuple[Built | None, list[Node]]]:
     """The kernel of a group, or its parts if the folds do not fit; None stands for calls of NumPy."""
     plain = [n for n in group.nodes if n not in folds]
     wanted = [n for n in group.nodes if n in needed]
     if not group.nodes:
         return
-    if group.space is None or not (is_worth_it(group, recipes, smallest) or inlined.within(group.nodes)):
+    if group.space is None or not (is_worth_it(group, recipes, smallest, leading) or inlined.within(group.nodes)):
         yield None, group.nodes
         return
     if group.reduced is not None:

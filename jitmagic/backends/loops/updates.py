@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from jitmagic.backends.loops.buffers import last_reads
+from jitmagic.backends.loops.ir import Fold, Index, Kernel, Load, Store
 from jitmagic.backends.loops.operands import dense_axes
 from jitmagic.backends.loops.schedule import Call, Launch, Schedule
 from jitmagic.graph import ArrayMeta, Node, SymInt
@@ -14,7 +16,15 @@ from jitmagic.graph.region_call import RegionCall
 from jitmagic.ops.functional import UPDATE, PureCall, ViewStep
 from jitmagic.ops.lowering import View
 
-__all__ = ["is_plain_update", "loop_of", "loops_in_place", "outputs_in_place", "updates_in_place", "writes_of"]
+__all__ = [
+    "is_plain_update",
+    "loop_of",
+    "loops_in_place",
+    "outputs_in_place",
+    "results_over_operands",
+    "updates_in_place",
+    "writes_of",
+]
 
 
 def is_plain_update(node: Node) -> bool:
@@ -45,6 +55,42 @@ def outputs_in_place(plan: Schedule) -> dict[Node, Node]:
             if operand is not None:
                 found[step.node] = operand
     return found
+
+
+def results_over_operands(plan: Schedule, together: Mapping[int, Sequence[Launch]]) -> dict[int, dict[str, str]]:
+    """For each kernel the results that may take the memory of an operand, which is dead with it, and that operand.
+
+    ``together`` has the kernels that take turns with one, by its identity: none of them may read other parts of it.
+    """
+    lives = _Lives(plan)
+    found: dict[int, dict[str, str]] = {}
+    for k, step in enumerate(plan.steps):
+        if isinstance(step, Launch):
+            free = {n: node for n, node in step.built.inputs.items() if lives.is_free(node, k)}
+            members = together.get(id(step), ())
+            pairs = found[id(step)] = {}
+            for name, result in step.built.outputs.items():
+                fits = (n for n, node in free.items() if _fits_over(step.built.kernel, n, name) and _is_alike(node, result))
+                operand = next((n for n in fits if _is_apart(free[n], step, members)), None)
+                if operand is not None:
+                    pairs[name] = operand
+                    del free[operand]
+    return {key: pairs for key, pairs in found.items() if pairs}
+
+
+def _fits_over(kernel: Kernel, operand: str, result: str) -> bool:
+    """Whether each element is read only where, and before, that of the result is written."""
+    stores = [s for s in kernel.body if isinstance(s, Store | Fold) and s.access.operand == result]
+    whole = tuple(map(Index, range(kernel.ndim)))
+    loads = [s.access.axes for s in kernel.body if isinstance(s, Load) and s.access.operand == operand]
+    is_plain = all(isinstance(s, Store) and s.access.axes == whole for s in stores)
+    return is_plain and set(loads) == {whole} and kernel.operand(operand).dense is not None
+
+
+def _is_apart(node: Node, step: Launch, members: Sequence[Launch]) -> bool:
+    others = [m for m in members if m is not step]
+    made_here = any(node in m.built.outputs.values() for m in others)
+    return made_here or all(node not in m.built.inputs.values() for m in others)
 
 
 def _is_plain_ufunc(node: Node) -> bool:

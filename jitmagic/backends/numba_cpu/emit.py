@@ -8,7 +8,7 @@ contiguous one vectorises.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +33,7 @@ from jitmagic.backends.loops.ir import (
 from jitmagic.backends.loops.nest import Nest, accesses, make_nest
 from jitmagic.backends.native.abi import Operand as Words
 from jitmagic.backends.native.abi import Status, parse_form
+from jitmagic.backends.numba_cpu.chains import Chain, Sections, merged
 from jitmagic.backends.numba_cpu.expressions import (
     apply_text,
     cast_text,
@@ -46,19 +47,36 @@ from jitmagic.backends.numba_cpu.merging import columns_merge, is_merged, needs_
 from jitmagic.backends.numba_cpu.text import Text
 from jitmagic.backends.numba_cpu.tiles import emit_tiles
 
-__all__ = ["emit"]
+__all__ = ["emit", "emit_chain"]
 
 
 def emit(kernel: Kernel) -> str:
     """The text of ``def kernel(args, lo, hi)``."""
-    emitter = Emitter(kernel, make_nest(kernel))
-    emitter.text.open("def kernel(args, lo, hi):")
-    emitter.operands()
-    emitter.checks()
-    emitter.pointers()
-    emitter.loops()
-    emitter.finish()
-    return str(emitter.text)
+    words = parse_form(kernel.form)
+    parts = _sections(kernel, words)
+    return f"def kernel(args, lo, hi):\n{parts.before}{parts.loops}{parts.after}    return OK\n"
+
+
+def emit_chain(chain: Chain) -> str:
+    """The text of one kernel for all loops of a chain; its operands are theirs, one loop's after the other's."""
+    words, members, scales = parse_form(chain.form), [], []
+    for launch, scale in zip(chain.launches, chain.scales, strict=True):
+        kernel = launch.built.kernel
+        members.append(_sections(kernel, words[: len(kernel.operands)]))
+        words = words[len(kernel.operands) :]
+        scales.append(" * ".join(scale))
+    return merged(members, scales, chain.step)
+
+
+def _sections(kernel: Kernel, words: Sequence[Words]) -> Sections:
+    emitter = Emitter(kernel, make_nest(kernel), dict(zip([o.name for o in kernel.operands], words, strict=True)))
+    parts = []
+    for steps in ((emitter.operands, emitter.checks, emitter.pointers), (emitter.loops,), (emitter.finish,)):
+        emitter.text = Text(indent=1)
+        for step in steps:
+            step()
+        parts.append(str(emitter.text) if emitter.text.lines else "")
+    return Sections(*parts)
 
 
 @dataclass(slots=True)
@@ -67,19 +85,22 @@ class Emitter:
 
     kernel: Kernel
     nest: Nest
+    words: dict[str, Words]
     text: Text = field(default_factory=Text)
-    words: dict[str, Words] = field(default_factory=dict)
     names: dict[Access, str] = field(default_factory=dict)
     depths: dict[Value, int] = field(default_factory=dict)
     fences: dict[Any, tuple[Value, ...]] = field(default_factory=dict)
     veils: frozenset[Value] = frozenset()
+    over: dict[Access, Access] = field(default_factory=dict)  # a place that is written, and the same as it is read
 
     def __post_init__(self) -> None:
-        pairs = zip(self.kernel.operands, parse_form(self.kernel.form), strict=True)
-        self.words = {operand.name: words for operand, words in pairs}
         self.fences = fenced(self.kernel.body) if self.kernel.flags else {}  # they keep what nobody reports
         self.veils = veiled(self.kernel.body) if self.kernel.flags else frozenset()
-        self.names = {access: f"x{k}" for k, access in enumerate(accesses(self.kernel))}
+        places = accesses(self.kernel)
+        self.over = {
+            a: Access(self.kernel.over[a.operand], a.axes) for a in places if a.operand in self.kernel.over
+        }
+        self.names = {access: f"x{k}" for k, access in enumerate(places) if access not in self.over}
 
     # ------------------------------------------------------------ prologue
 
@@ -104,7 +125,7 @@ class Emitter:
         wrong: dict[str, None] = {}
         for operand in self.kernel.operands:
             wrong |= dict.fromkeys(_gaps(operand.name, operand.dense, operand.dtype))
-        for access in self.names:
+        for access in (*self.names, *self.over):
             wrong |= dict.fromkeys(self.out_of_bounds(access))
         if wrong:
             empty = " and ".join(f"n{axis} > 0" for axis in range(self.kernel.ndim))
@@ -168,7 +189,6 @@ class Emitter:
             self.text.close()
         if self.collects_flags:
             self.text.add("raise_float_flags(seen)")
-        self.text.add("return OK")
 
     # ------------------------------------------------------------ loops
 
@@ -286,7 +306,7 @@ class Emitter:
         if isinstance(statement, Fold):
             self.accumulate(statement, depth, variable)
         elif isinstance(statement, Store):
-            access = statement.access
+            access = self.over.get(statement.access, statement.access)
             dtype = self.kernel.operand(access.operand).dtype
             place = f"{self.pointer(access, depth)}, {self.offset(access, depth, variable, contiguous)}"
             self.text.add(f"store_{dtype}({place}, {statement.value})")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import linecache
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -36,6 +36,7 @@ from jitmagic.backends.native.compile import Kernel as Native
 from jitmagic.backends.native.compile import compile_kernel
 from jitmagic.backends.native.inner_loop import inner_loop
 from jitmagic.backends.native.launch import make_launcher
+from jitmagic.backends.numba_cpu.chains import Chain, chained, rows_of
 from jitmagic.backends.numba_cpu.conditions import listened, quiet, unheard
 from jitmagic.backends.numba_cpu.folds import combine_source
 from jitmagic.backends.numba_cpu.spoken import may_speak
@@ -74,6 +75,7 @@ class Writer:
     loops: dict[Node, frozenset[int]] = field(default_factory=dict)
     outputs: dict[Node, Node] = field(default_factory=dict)  # ufuncs, and the operand that their result replaces
     written: dict[Node, list[str]] = field(default_factory=dict)  # by a loop, in the order of its items
+    chains: Mapping[int, Chain] = field(default_factory=dict)
 
     # ------------------------------------------------------------ names and values
 
@@ -140,6 +142,8 @@ class Writer:
     def kept(self, step: Step) -> set[str | None]:
         """Names whose array lives on under the same name after the step."""
         node = step_node(step)
+        if isinstance(step, Launch):
+            return {None, *(self.names[step.built.outputs[name]] for name in step.built.kernel.over)}
         if node is None:
             return {None}
         owner = node.args[0] if node.kind == "item" else node
@@ -227,11 +231,46 @@ class Writer:
         return f"{function}({', '.join(parts)})"
 
     def launch(self, step: Launch) -> None:
+        chain = self.chains.get(id(step))
+        if chain is not None:
+            self.launch_chain(chain, step)
+            return
         built = step.built
+        kernel = built.kernel
+        arguments = self.arguments(built)
+        self.scope[kernel.name] = self.natives[kernel.name].address
+        extents = self.extents(built, self.parts(built))
+        self.run_kernel(kernel.form, kernel.name, f"{extents}, {arguments}", kernel.flags, _lines(step.nodes))
+        if kernel.shape == "R":
+            for fold in (s for s in kernel.body if isinstance(s, Fold)):
+                self.combine(fold, self.names[built.outputs[fold.access.operand]], product(list(built.sizes)))
+
+    def launch_chain(self, chain: Chain, step: Launch) -> None:
+        """All of a chain in the place of its first; the others only give names to what it has made."""
+        if step is not chain.launches[0]:
+            return
+        name = step.built.kernel.name
+        arguments = ", ".join([self.arguments(launch.built) for launch in chain.launches])
+        self.scope[name] = self.natives[name].address
+        work: Any = 0
+        for launch in chain.launches:
+            kernel, sizes = launch.built.kernel, launch.built.sizes
+            row = rows_of(launch.built)
+            assert row is not None
+            rest = [n for axis, n in enumerate(sizes) if axis != row.axis]
+            work = (sum(map(cost_of, kernel.body)) + 1) * product(rest) + work
+        extents = f"{self.size(chain.rows)}, {self.size(work)}"
+        self.run_kernel(chain.form, name, f"{extents}, {arguments}", chain.flags, _lines(chain.nodes))
+
+    def arguments(self, built: Built) -> str:
+        """Allocate the results of a kernel; gives the operands of its launch."""
         kernel = built.kernel
         values: dict[str, str] = {name: self.names[node] for name, node in built.inputs.items()}
         parts = self.parts(built)
         for name, node in built.outputs.items():
+            if name in kernel.over:
+                values[name] = self.names[node] = values[kernel.over[name]]
+                continue
             values[name] = self.names[node] = f"t{len(self.names)}"
             partial = kernel.shape == "R" and self.is_fold(kernel, name)
             self.lines.append(f"    {values[name]} = {self.partial(node, parts) if partial else self.allocation(node)}")
@@ -242,14 +281,7 @@ class Writer:
                 values[operand.name] = self.size(built.sizes[int(operand.name[1:])])
             elif operand.kind == "scalar" and operand.dtype == np.bool_:
                 values[operand.name] = f"int({values[operand.name]})"
-        arguments = ", ".join(values[o.name] for o in kernel.operands)
-        self.scope[kernel.name] = self.natives[kernel.name].address
-        self.run_kernel(
-            kernel.form, kernel.name, f"{self.extents(built, parts)}, {arguments}", kernel.flags, _lines(step)
-        )
-        if kernel.shape == "R":
-            for fold in (s for s in kernel.body if isinstance(s, Fold)):
-                self.combine(fold, values[fold.access.operand], product(list(built.sizes)))
+        return ", ".join(values[o.name] for o in kernel.operands)
 
     def run_kernel(self, form: str, name: str, arguments: str, flags: int, comment: str) -> None:
         launcher = self.constant(make_launcher(form), "launch")
@@ -353,10 +385,10 @@ def product(sizes: list[Any]) -> Any:
     return total
 
 
-def _lines(step: Launch) -> str:
+def _lines(nodes: Sequence[Node]) -> str:
     """What the kernel computes, for readers of the text."""
-    lines = sorted({n.span.line for n in step.nodes if n.span is not None})
-    names = ", ".join(dict.fromkeys(n.op.name for n in step.nodes if n.op is not None))
+    lines = sorted({n.span.line for n in nodes if n.span is not None})
+    names = ", ".join(dict.fromkeys(n.op.name for n in nodes if n.op is not None))
     return f"line {', '.join(map(str, lines))}: {names}" if lines else names
 
 
@@ -385,9 +417,9 @@ def combine_texts(plan: Schedule) -> list[str]:
     return [combine_source(fold.kind, fold.value.dtype) for fold in folds if isinstance(fold, Fold)]
 
 
-def write_host(plan: Schedule, natives: dict[str, Native]) -> Host:
-    """Write, compile and bind the host program."""
-    writer = Writer(plan, natives)
+def write_host(plan: Schedule, natives: dict[str, Native], together: Sequence[Chain] = ()) -> Host:
+    """Write, compile and bind the host program; ``together`` are the launches that share a kernel."""
+    writer = Writer(plan, natives, chains=chained(together))
     writer.scope |= {
         "empty": np.empty,
         "ndarray": np.ndarray,

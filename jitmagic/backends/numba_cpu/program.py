@@ -9,9 +9,11 @@ from typing import Any
 from jitmagic.backends.loops.ir import Kernel as LoopKernel
 from jitmagic.backends.loops.recipes import approximated
 from jitmagic.backends.loops.schedule import Launch, Schedule, schedule
+from jitmagic.backends.loops.updates import results_over_operands
 from jitmagic.backends.native.compile import Kernel, compile_kernel
 from jitmagic.backends.native.worker import defer
-from jitmagic.backends.numba_cpu.emit import emit
+from jitmagic.backends.numba_cpu.chains import Chain, chained, chains
+from jitmagic.backends.numba_cpu.emit import emit, emit_chain
 from jitmagic.backends.numba_cpu.host import combine_texts, write_host
 from jitmagic.graph import Graph, Node
 
@@ -20,7 +22,10 @@ __all__ = ["KernelRecord", "Program", "compile_graph"]
 
 @dataclass(frozen=True, slots=True)
 class KernelRecord:
-    """One kernel of a program: its name in the host text, its loop IR and text, and the nodes it computes."""
+    """One kernel of a program: its name in the host text, its loop IR and text, and the nodes it computes.
+
+    Of loops that take turns in one kernel, ``loops`` is the first.
+    """
 
     name: str
     loops: LoopKernel
@@ -67,8 +72,15 @@ def compile_graph(
     Raises Pending where the compile worker has to make a kernel first.
     """
     plan = schedule(graph, smallest, approximated if fastmath else None)
-    kernels = tuple(_compile(plan, fastmath))
-    host = write_host(plan, {k.name: k.native for k in kernels})
+    if fastmath:
+        for step in plan.launches:
+            step.built.kernel.flags = 0
+    together = chains(plan.steps)
+    over = results_over_operands(plan, {key: chain.launches for key, chain in chained(together).items()})
+    for step in plan.launches:
+        step.built.kernel.over = over.get(id(step), {})
+    kernels = tuple(_compile(plan, together, fastmath))
+    host = write_host(plan, {k.name: k.native for k in kernels}, together)
     return Program(
         run=host.run,
         source=host.source,
@@ -79,16 +91,19 @@ def compile_graph(
     )
 
 
-def _compile(plan: Schedule, fastmath: bool) -> list[KernelRecord]:
-    launches = list(plan.launches)
-    if fastmath:
-        for step in launches:
-            step.built.kernel.flags = 0
-    texts = [emit(step.built.kernel) for step in launches]
+def _compile(plan: Schedule, together: Sequence[Chain], fastmath: bool) -> list[KernelRecord]:
+    chain_of = chained(together)
+    leaders = {id(chain.launches[0]) for chain in together}
+    alone = [step for step in plan.launches if id(step) not in chain_of or id(step) in leaders]
+    texts = [
+        emit_chain(chain_of[id(step)]) if id(step) in leaders else emit(step.built.kernel) for step in alone
+    ]
     defer([*((text, fastmath) for text in texts), *((text, False) for text in combine_texts(plan))])
-    return [_record(step, text, fastmath) for step, text in zip(launches, texts, strict=True)]
+    for chain in together:
+        plan.marks |= dict.fromkeys(chain.nodes, chain.launches[0].built.kernel.name)
+    return [_record(step, chain_of.get(id(step)), text, fastmath) for step, text in zip(alone, texts, strict=True)]
 
 
-def _record(step: Launch, text: str, fastmath: bool) -> KernelRecord:
-    loops = step.built.kernel
-    return KernelRecord(loops.name, loops, text, compile_kernel(text, "kernel", fastmath=fastmath), step.nodes)
+def _record(step: Launch, chain: Chain | None, text: str, fastmath: bool) -> KernelRecord:
+    loops, nodes = step.built.kernel, step.nodes if chain is None else chain.nodes
+    return KernelRecord(loops.name, loops, text, compile_kernel(text, "kernel", fastmath=fastmath), nodes)
