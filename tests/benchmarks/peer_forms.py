@@ -309,9 +309,10 @@ def _jax_heat(np: Any) -> Callable[..., Any]:
 def torch_form(name: str) -> Callable[..., Any]:
     import torch
 
+    torch._dynamo.config.recompile_limit = 10_000  # above it, it would run plainly and not say so
     if name == "drawdown":
         return torch.compile(lambda value: (torch.cummax(value, 0).values - value).max())
-    return torch.compile(torch.compiler.wrap_numpy(PLAIN[name]))
+    return torch.compile(torch.compiler.wrap_numpy(PLAIN[name]), fullgraph=True)
 
 
 FORMS: dict[str, Callable[[], Form]] = {

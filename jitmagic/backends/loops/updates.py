@@ -70,7 +70,9 @@ def results_over_operands(plan: Schedule, together: Mapping[int, Sequence[Launch
             members = together.get(id(step), ())
             pairs = found[id(step)] = {}
             for name, result in step.built.outputs.items():
-                fits = (n for n, node in free.items() if _fits_over(step.built.kernel, n, name) and _is_alike(node, result))
+                fits = (
+                    n for n, node in free.items() if _fits_over(step.built.kernel, n, name) and _is_alike(node, result)
+                )
                 operand = next((n for n in fits if _is_apart(free[n], step, members)), None)
                 if operand is not None:
                     pairs[name] = operand

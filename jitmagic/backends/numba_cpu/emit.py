@@ -97,9 +97,7 @@ class Emitter:
         self.fences = fenced(self.kernel.body) if self.kernel.flags else {}  # they keep what nobody reports
         self.veils = veiled(self.kernel.body) if self.kernel.flags else frozenset()
         places = accesses(self.kernel)
-        self.over = {
-            a: Access(self.kernel.over[a.operand], a.axes) for a in places if a.operand in self.kernel.over
-        }
+        self.over = {a: Access(self.kernel.over[a.operand], a.axes) for a in places if a.operand in self.kernel.over}
         self.names = {access: f"x{k}" for k, access in enumerate(places) if access not in self.over}
 
     # ------------------------------------------------------------ prologue

@@ -95,9 +95,7 @@ def _compile(plan: Schedule, together: Sequence[Chain], fastmath: bool) -> list[
     chain_of = chained(together)
     leaders = {id(chain.launches[0]) for chain in together}
     alone = [step for step in plan.launches if id(step) not in chain_of or id(step) in leaders]
-    texts = [
-        emit_chain(chain_of[id(step)]) if id(step) in leaders else emit(step.built.kernel) for step in alone
-    ]
+    texts = [emit_chain(chain_of[id(step)]) if id(step) in leaders else emit(step.built.kernel) for step in alone]
     defer([*((text, fastmath) for text in texts), *((text, False) for text in combine_texts(plan))])
     for chain in together:
         plan.marks |= dict.fromkeys(chain.nodes, chain.launches[0].built.kernel.name)
