@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.ops.gradients.folds import of_extreme, of_prod, of_sum
 from jitmagic.ops.gradients.fourier import (
     along_axes,
     of_shift,
@@ -38,6 +39,7 @@ from jitmagic.ops.gradients.linear_algebra import (
     of_svdvals,
     solve_rules,
 )
+from jitmagic.ops.gradients.neighbours import of_cumprod, of_cumsum
 from jitmagic.ops.gradients.norms import of_matrix_norm, of_norm, of_vector_norm
 from jitmagic.ops.gradients.products import (
     matmul_rules,
@@ -46,12 +48,13 @@ from jitmagic.ops.gradients.products import (
     tensordot_rules,
     vecdot_rules,
 )
+from jitmagic.ops.gradients.shapes import shape_of
 from jitmagic.ops.gradients.special import SPECIAL
 from jitmagic.ops.gradients.views import of_diagonal
 from jitmagic.ops.record import Rules, Sample
 from jitmagic.ops.samples import arrays, called, positive, reals
 
-__all__ = ["DIFFERENTIABLE", "Differentiable", "differentiable"]
+__all__ = ["DIFFERENTIABLE", "Differentiable", "differentiable", "has_own_rules", "rules_of_method"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +192,17 @@ def _special() -> dict[str, Differentiable]:
     return {name: Differentiable(rules, samples(name, rules)) for name, rules in SPECIAL.items()}
 
 
+def _of_diag(g: Any, ans: Any, v: Any, k: int = 0) -> Any:
+    """A vector becomes a diagonal, a diagonal a vector."""
+    return np.diagonal(g, k) if len(shape_of(v)) == 1 else of_diagonal(g, ans, v, k)
+
+
+PLAIN: dict[str, Differentiable] = {
+    "diag": Differentiable((_of_diag,), (called(shape=(4,)), called(1, shape=(3,)), called(), called(k=-1)))
+}
+
 DIFFERENTIABLE: dict[str, dict[str, Differentiable]] = {
+    "numpy": PLAIN,
     "numpy.linalg": LINEAR_ALGEBRA,
     "numpy.fft": FOURIER,
     "scipy.special": _special(),
@@ -204,3 +217,38 @@ def differentiable(function: Any) -> Differentiable | None:
         if name in table and getattr(sys.modules.get(module), name, None) is function:
             return table[name]
     return None
+
+
+GIVE_VIEWS = frozenset(("diag", "diagonal"))  # only their Python code tells what shares memory
+
+
+def has_own_rules(function: Any) -> bool:
+    """Whether a derivative is better taken of ``function`` as a whole than of its Python code."""
+    return differentiable(function) is not None and function.__name__ not in GIVE_VIEWS
+
+
+# The rules of np.add.reduce and its like are those of the functions of that meaning.
+METHODS: dict[tuple[np.ufunc, str], Any] = {
+    (np.add, "reduce"): of_sum,
+    (np.multiply, "reduce"): of_prod,
+    (np.maximum, "reduce"): of_extreme,
+    (np.minimum, "reduce"): of_extreme,
+    (np.add, "accumulate"): of_cumsum,
+    (np.multiply, "accumulate"): of_cumprod,
+}
+
+
+def rules_of_method(ufunc: np.ufunc, method: str) -> Rules | None:
+    """The rules of ``ufunc.reduce`` or ``ufunc.accumulate``, whose axis is the first if none is given."""
+    of_function = METHODS.get((ufunc, method))
+    if of_function is None:
+        return None
+
+    def rule(
+        g: Any, ans: Any, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:
+        if args:
+            kwargs["keepdims"] = args[0]
+        return of_function(g, ans, array, axis=axis, **kwargs)
+
+    return (rule,)

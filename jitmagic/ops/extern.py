@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.errors import Unsupported
-from jitmagic.ops.differentiable import differentiable
+from jitmagic.ops.differentiable import differentiable, rules_of_method
 from jitmagic.ops.lowering import InnerLoop
 from jitmagic.ops.probing import probe
 from jitmagic.ops.record import Arguments, Inferred, Op, Rules
@@ -101,7 +101,9 @@ def _row(function: Any) -> Op:
     if isinstance(owner, np.ufunc) and function.__name__ in UFUNC_METHODS:
         writes = (0,) if function.__name__ == "at" else ()
         rule = UFUNC_METHODS[function.__name__]
-        return Op(f"{owner.__name__}_{function.__name__}", function, rule, raises=True, warns=ALL, writes=writes)
+        name = f"{owner.__name__}_{function.__name__}"
+        vjp = rules_of_method(owner, function.__name__)
+        return Op(name, function, rule, raises=True, warns=ALL, writes=writes, vjp=vjp)
     _refuse_denied(function, name)
     return _probed(name, function, vjp)
 

@@ -154,9 +154,19 @@ class Reverse:
         items = {n.index: n for n in self.stage.graph.nodes if n.kind == "item" and n.args[0] is node}
         if isinstance(row, Op) and isinstance(row.call, PureCall):  # a write: the new value of its operand
             return entries.get(0), self.stage.value(items[0])
-        count = max(items) + 1
-        found = [self.stage.value(items[i]) if i in items else None for i in range(count)]
-        return tuple(entries.get(i) for i in range(count)), tuple(found)
+        found = {i: self.stage.value(item) for i, item in items.items()} | self._unread(node, items)
+        places = range(max(found) + 1)
+        return tuple(entries.get(i) for i in places), tuple(found.get(i) for i in places)
+
+    def _unread(self, node: Node, items: Mapping[int, Node]) -> dict[int, Any]:
+        """The entries of a result that the program does not read; a rule may."""
+        row, stage = node.op, self.stage
+        assert isinstance(row, Op)
+        found = row.infer(stage.describe(node.args), stage.describe(node.kwargs), stage.env)
+        if not isinstance(found.meta, tuple) or found.run_time_sizes:
+            return {}
+        missing = {i: meta for i, meta in enumerate(found.meta) if i not in items and meta is not None}
+        return {i: stage.value(stage.item(node, i, meta)) for i, meta in missing.items()}
 
     def _isreached_from(self, operand: Any) -> bool:
         return any(n in self.reached for n in nodes_in(operand))

@@ -54,6 +54,10 @@ class Stage:
             return node.value
         return Staged(self, node)
 
+    def describe(self, value: Any) -> Any:
+        """Operands of a node as ``Op.infer`` takes them."""
+        return map_nodes(value, _meta_of)
+
     def lower(self, value: Any) -> Any:
         """Duck arrays as nodes; real arrays become constants of the graph."""
         return map_nodes(value, self._lowered)
@@ -68,7 +72,7 @@ class Stage:
     def call(self, op: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any] = {}) -> Any:
         """``op(*args, **kwargs)`` as a node: its duck array, or a tuple of them."""
         plain, named = self.lower(args), self.lower(dict(kwargs))
-        inferred = op.infer(map_nodes(plain, _meta_of), map_nodes(named, _meta_of), self.env)
+        inferred = op.infer(self.describe(plain), self.describe(named), self.env)
         if inferred.same_as is not None:
             return self.value(plain[inferred.same_as])  # there is no ``out`` here
         known = self._known(op, plain, named, inferred.meta)
@@ -84,7 +88,7 @@ class Stage:
             for _, axis, symbol in inferred.run_time_sizes:
                 self.graph.bindings.append(Binding(repr(symbol), node, axis))
             return self.value(node)
-        items = tuple(None if m is None else self.value(self._item(node, i, m)) for i, m in enumerate(inferred.meta))
+        items = tuple(None if m is None else self.value(self.item(node, i, m)) for i, m in enumerate(inferred.meta))
         for which, axis, symbol in inferred.run_time_sizes:
             self.graph.bindings.append(Binding(repr(symbol), items[which].node, axis))  # type: ignore[union-attr]  # sizes are of arrays
         return items if inferred.container is tuple else _contained(inferred.container, items)
@@ -113,7 +117,8 @@ class Stage:
         whole: Any = np.broadcast_to(one, value.shape)
         return whole  # type: ignore[no-any-return]  # a duck array
 
-    def _item(self, node: Node, index: int, meta: Any) -> Node:
+    def item(self, node: Node, index: int, meta: Any) -> Node:
+        """Entry ``index`` of a result that is a tuple."""
         item = self.graph.item(node, index, meta)
         item.view_of = node.view_of
         return item

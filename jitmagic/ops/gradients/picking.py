@@ -48,15 +48,20 @@ def of_choices(g: Any, ans: Any, a: Any, choices: Any, out: Any = None, mode: st
     return np.stack(found) if hasattr(choices, "dtype") else found
 
 
+def _true_places(condition: Any) -> Any:
+    """Where a condition, an array or a list, holds; it is read as flat."""
+    return np.nonzero(np.ravel(condition if hasattr(condition, "shape") else np.asarray(condition)))[0]
+
+
 def of_compress(g: Any, ans: Any, condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     flat = np.reshape(a, -1) if axis is None else a
     place = 0 if axis is None else axes_of(a, axis)[0]
-    index = np.flatnonzero(np.asarray(condition))
+    index = _true_places(condition)
     return np.reshape(placed(flat, g, (*(slice(None),) * place, index)), shape_of(a))
 
 
 def of_extract(g: Any, ans: Any, condition: Any, arr: Any) -> Any:
-    index = np.flatnonzero(np.asarray(condition))
+    index = _true_places(condition)
     return np.reshape(placed(np.reshape(arr, -1), g, index), shape_of(arr))
 
 

@@ -19,13 +19,19 @@ def unbroadcast(g: Any, x: Any) -> Any:
     """``g`` summed over the axes along which ``x`` was repeated: its shape becomes that of ``x``."""
     if type(g) is type(x) is np.ndarray and g.shape == x.shape:
         return g
-    shape = shape_of(x)
-    lead = len(shape_of(g)) - len(shape)
+    shape, given = shape_of(x), shape_of(g)
+    lead = len(given) - len(shape)
     front = tuple(range(lead))
-    ones = tuple(lead + i for i, n in enumerate(shape) if n == 1 and shape_of(g)[lead + i] != 1)
+    pairs = list(zip(shape, given[lead:], strict=True))
+    ones = tuple(lead + i for i, (n, m) in enumerate(pairs) if not _is_same(n, m) and n == 1 and m != 1)
     if front or ones:
         g = np.sum(g, axis=front + ones, keepdims=bool(ones))
     return np.squeeze(g, axis=front) if front and ones else g
+
+
+def _is_same(n: Any, m: Any) -> bool:
+    """Whether two sizes are one in every call; asks nothing of sizes that only the data tell."""
+    return n is m or bool(getattr(n, "key", n) == getattr(m, "key", m))
 
 
 def cast(g: Any, x: Any) -> Any:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.ops import lookup
+from jitmagic.ops.differentiable import has_own_rules
 from jitmagic.ops.draws import OF_THE_GLOBAL
 from jitmagic.ops.extern import extern
 from jitmagic.ops.python_numbers import NUMBER_FUNCTIONS
@@ -96,7 +97,8 @@ class NumpyFunction(CallableTracker):
         if args and isinstance(args[0], GeneratorTracker) and args[0].has(self.value):  # np.random.normal
             return args[0].method(tx, self.value.__name__, args[1:], kwargs)
         body = getattr(self.value, "__wrapped__", self.value)
-        if isinstance(body, FunctionType):
+        has_rule = tx.output.differentiating and has_own_rules(self.value)
+        if isinstance(body, FunctionType) and not has_rule:
             traced = self._trace_through(tx, body, args, kwargs)
             if traced is not None:
                 return traced
