@@ -7,7 +7,8 @@ from types import MethodType
 from typing import Any
 
 from jitmagic.events import Event
-from jitmagic.report import Explanation, FrozenRecord
+from jitmagic.graph.node import ModuleCall
+from jitmagic.report import Explanation, FrozenRecord, LayerRecord
 from jitmagic.runtime.engine import serve
 from jitmagic.runtime.function import compile_callable, plain_of
 from jitmagic.runtime.handle import Handle
@@ -61,5 +62,17 @@ def _explanation(handle: Handle) -> Explanation:
         guards=[guard for event in record.compiled for guard in event.guards],
         effects=[effect for event in record.compiled for effect in event.effects],
         frozen=[FrozenRecord(text, "") for text in dict.fromkeys(frozen)],
+        layers=_layers(handle),
         flags=[event.reason for event in record.fallbacks],
     )
+
+
+def _layers(handle: Handle) -> list[LayerRecord]:
+    """Calls of layers in program order; what is inside a layer counts to the outermost one."""
+    found: dict[tuple[int, ModuleCall], int] = {}
+    for place, (entry, _) in enumerate(handle.all_entries()):
+        for node in entry.capture.graph.nodes:
+            layer = next((call for call in node.stack if call.is_layer), None)
+            if layer is not None and node.kind == "call":
+                found[place, layer] = found.get((place, layer), 0) + 1
+    return [LayerRecord(call.name, call.kind, count) for (_, call), count in found.items()]

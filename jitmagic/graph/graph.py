@@ -13,7 +13,7 @@ from typing import Any
 
 from jitmagic.errors import Span
 from jitmagic.graph.meta import Meta
-from jitmagic.graph.node import Node, Operation
+from jitmagic.graph.node import ModuleCall, Node, Operation
 from jitmagic.graph.shapes import SymInt
 
 __all__ = ["Binding", "Graph", "Placeholder"]
@@ -77,7 +77,7 @@ class Graph:
         *,
         view_of: Node | None = None,
         span: Span | None = None,
-        stack: tuple[tuple[str, str], ...] = (),
+        stack: tuple[ModuleCall, ...] = (),
     ) -> Node:
         """The result of ``op``; ``meta`` is None for a tuple (see ``item``) and for no result."""
         name = self._fresh(op.name)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from jitmagic.errors import Span
 from jitmagic.graph.meta import Meta
 
-__all__ = ["Node", "Operation", "map_nodes", "nodes_in"]
+__all__ = ["ModuleCall", "Node", "Operation", "map_nodes", "nodes_in"]
 
 
 class Operation(Protocol):
@@ -35,6 +35,21 @@ class Operation(Protocol):
     def raises(self) -> Any: ...
 
 
+class ModuleCall(NamedTuple):
+    """One call of a module: its name as people write it, its class, its number among the calls of the trace.
+
+    ``is_layer``: a call of a layer of ``jitmagic.nn`` that does what its class says, so it may be shown as one step.
+    """
+
+    name: str
+    kind: str
+    number: int = 0
+    is_layer: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.kind})"
+
+
 @dataclass(eq=False, slots=True)
 class Node:
     """A value. ``kind`` is one of
@@ -45,7 +60,8 @@ class Node:
       tuples, lists, dicts and slices;
     * ``item``: entry ``index`` of the tuple made by ``args[0]``.
 
-    ``view_of`` is the operand whose memory the result shares, if it does.
+    ``view_of`` is the operand whose memory the result shares, if it does; ``stack`` the modules whose calls it is
+    part of, outermost first.
     """
 
     name: str
@@ -58,7 +74,7 @@ class Node:
     index: int = 0
     view_of: Node | None = None
     span: Span | None = None
-    stack: tuple[tuple[str, str], ...] = ()
+    stack: tuple[ModuleCall, ...] = ()
 
     def operands(self) -> Iterator[Node]:
         """Every node read by this one, in order, repeats included."""

@@ -1,6 +1,6 @@
 """Takes a graph, gives one line of text per node, in program order.
 
-%multiply = multiply(%x, %y)    float64[8]    line 3
+%multiply = multiply(%x, %y)    float64[8]    line 3    in model.scale (Scale)
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ def print_graph(graph: Graph, marks: Mapping[Node, str] | None = None) -> str:
             str(node.meta or ""),
             (marks or {}).get(node, ""),
             f"line {node.span.line}" if node.span else "",
+            f"in {node.stack[-1]}" if node.stack else "",
         )
         for node in graph.nodes
     ]

@@ -2,7 +2,7 @@
 
 from jitmagic.report.card import Report
 from jitmagic.report.drawing import Box, Drawing
-from jitmagic.report.explanation import Explanation, FrozenRecord
+from jitmagic.report.explanation import Explanation, FrozenRecord, LayerRecord
 from jitmagic.report.graphtext import read_graph, read_pieces
 from jitmagic.report.guide import GuideView
 from jitmagic.report.sources import SourceText
@@ -38,6 +38,7 @@ __all__ = [
     "GraphView",
     "GuardsView",
     "GuideView",
+    "LayerRecord",
     "Report",
     "SourceText",
     "SourceView",

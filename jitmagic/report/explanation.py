@@ -18,7 +18,7 @@ from jitmagic.report.terms import Setting
 from jitmagic.report.view import View
 from jitmagic.report.words import plural, short_name
 
-__all__ = ["Explanation", "FrozenRecord"]
+__all__ = ["Explanation", "FrozenRecord", "LayerRecord"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,15 @@ class FrozenRecord:
     value: str
     why: str = ""
     span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LayerRecord:
+    """One call of a layer: its name, its class, and how many operations it became."""
+
+    name: str
+    kind: str
+    operations: int
 
 
 class Explanation(View):
@@ -47,6 +56,7 @@ class Explanation(View):
         guards: Sequence[GuardRecord] = (),
         effects: Sequence[EffectRecord] = (),
         frozen: Sequence[FrozenRecord] = (),
+        layers: Sequence[LayerRecord] = (),
         flags: Sequence[str] = (),
         sources: Mapping[str, SourceText | str] | None = None,
     ) -> None:
@@ -56,6 +66,7 @@ class Explanation(View):
         self.guards = list(guards)
         self.effects = list(effects)
         self.frozen = list(frozen)
+        self.layers = list(layers)
         self.flags = list(flags)
         self._sources = Sources(sources)
 
@@ -76,6 +87,8 @@ class Explanation(View):
         parts += [break_section(e, n, setting) for e, n in distinct_breaks(self.breaks)]
         for index, graph in enumerate(self.graphs):
             parts += self._graph(index, _printed(graph))
+        if self.layers:
+            parts.append(self._layers())
         if self.guards:
             body = [distinct_guards(self.guards), *setting.define("guard"), *setting.define_kinds(self.guards)]
             parts.append(Details((Strong(f"guards ({len(self.guards)})"),), body, open=True))
@@ -100,6 +113,11 @@ class Explanation(View):
         printed = Details((Strong(f"graph {index}"),), [Code(text)], open=True)
         picture = [Details((f"picture of graph {index}",), graph_parts(drawing))] if drawing else []
         return [printed, *picture]
+
+    def _layers(self) -> Details:
+        rows = tuple((Mono(r.name), r.kind, str(r.operations)) for r in self.layers)
+        table = Table(("layer", "class", "operations"), rows, frozenset({"operations"}))
+        return Details((Strong(f"layers ({len(self.layers)})"),), [table], open=True)
 
     def _frozen(self) -> Details:
         rows = tuple((Mono(f.expression), Mono(f.value), f.why, self._line(f.span)) for f in self.frozen)

@@ -1,8 +1,8 @@
 """Takes the printed form of a graph, gives a drawing of it.
 
 Events carry graphs as text only. A line reads ``%t = add(%x, %y)  float64[8]  k0  line 3``: name,
-expression, what the value is, the kernel that makes it, the source line; the last line is
-``return %t``.
+expression, what the value is, the kernel that makes it, the source line, the module whose call it is part of; the
+last line is ``return %t``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ _RETURN = re.compile(r"\s*return\b(?P<rest>.*)")
 _OPERAND = re.compile(r"%[A-Za-z0-9_.]+")
 _KERNEL = re.compile(r"k\d+")
 _SOURCE_LINE = re.compile(r"line \d+")
+_MODULE = re.compile(r"in .+ \(\w+\)")
 _ITEM = re.compile(r"%[\w.]+(\[\d+\])")
 _IN_ITS_PLACE = "\N{BULLET}"  # an operand that an arrow brings
 
@@ -82,7 +83,7 @@ def read_pieces(pieces: Sequence[CompileEvent]) -> Drawing:
 def _box(name: str, rest: str) -> tuple[Box, list[str]]:
     expression, *fields = re.split(r"\s{2,}", rest.strip())
     marks = [f for f in fields if _KERNEL.fullmatch(f) or f == "extern"]
-    places = [f for f in fields if _SOURCE_LINE.fullmatch(f)]
+    places = [f for f in fields if _SOURCE_LINE.fullmatch(f) or _MODULE.fullmatch(f)]
     meta = next((f for f in fields if f not in (*marks, *places)), "")
     role, label = _role(expression, marks)
     group = next((m for m in marks if m != "extern"), "")

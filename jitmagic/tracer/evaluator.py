@@ -15,7 +15,7 @@ from typing import Any
 from jitmagic.config import current
 from jitmagic.errors import InternalError, Span, Unsupported
 from jitmagic.graph.meta import ArrayMeta, Meta
-from jitmagic.graph.node import Node, map_nodes, nodes_in
+from jitmagic.graph.node import ModuleCall, Node, map_nodes, nodes_in
 from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.ops import Form, Op, lookup_method
 from jitmagic.ops.extern import opaque
@@ -236,7 +236,7 @@ class Evaluator:
         return constant(op) if self.output.grad_off else op
 
     @property
-    def stack(self) -> tuple[tuple[str, str], ...]:
+    def stack(self) -> tuple[ModuleCall, ...]:
         """The modules whose calls are being traced, outermost first (row N56)."""
         return tuple(self.output.modules)
 

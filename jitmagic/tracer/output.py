@@ -14,7 +14,7 @@ from jitmagic.config import current
 from jitmagic.errors import Span, Unsupported, UserError
 from jitmagic.graph.graph import Graph
 from jitmagic.graph.meta import ArrayMeta, Meta
-from jitmagic.graph.node import Node
+from jitmagic.graph.node import ModuleCall, Node
 from jitmagic.graph.polynomial import Symbol
 from jitmagic.graph.shapes import ShapeEnv, SymInt
 from jitmagic.tracer.capture import FrameState, Options
@@ -94,7 +94,8 @@ class OutputGraph:
     seen_sizes: dict[str, tuple[int | None, ...]] = field(default_factory=dict)
     seen_numbers: dict[str, list[int | float]] = field(default_factory=dict)
     seen_objects: dict[str, weakref.ref[Any] | None] = field(default_factory=dict)
-    modules: list[tuple[str, str]] = field(default_factory=list)  # whose calls are being traced, outermost first
+    modules: list[ModuleCall] = field(default_factory=list)  # whose calls are being traced, outermost first
+    module_calls: int = 0
     held_arrays: dict[int, tuple[Any, ConstantSource]] = field(default_factory=dict)
     _places: dict[int, int] = field(default_factory=dict)  # of constants, by identity
     strict_axes: dict[str, str] = field(default_factory=dict)

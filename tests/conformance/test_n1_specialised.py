@@ -7,7 +7,7 @@ import pytest
 from jitmagic import nn
 from jitmagic.errors import InternalError
 from jitmagic.tracer.variables.modules import NNModuleTracker
-from tests.nn.running import same
+from tests.nn.running import explained, same
 
 
 def test_n01_each_specialised_instance_has_an_entry_of_its_own() -> None:
@@ -264,3 +264,75 @@ def f(x):
     return k(x) + 1
 """
     assert same(text, ["f(x)", "f(x)"], breaks=None).breaks
+
+
+BLOCK = """
+x = np.arange(6.0).reshape(2, 3)
+class Mine(nn.Linear):
+    def forward(self, x): return super().forward(x) * 2
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear, self.act, self.mine = nn.Linear(3, 3), nn.ReLU(), Mine(3, 3)
+    def forward(self, x): return self.act(self.linear(x)) + 1
+m = Block()
+"""
+
+
+def layers(text: str) -> list[tuple[str, str]]:
+    return [(layer.name, layer.kind) for layer in explained(text).layers]
+
+
+def test_n05_layers_of_the_library_are_shown_as_one_step_each() -> None:
+    text = BLOCK + "def f(x): return m(x)"
+    assert layers(text) == [("m.linear", "Linear"), ("m.act", "ReLU")]
+    assert "m.linear" in explained(text).text.partition("layers (2)")[2]
+    same(text, ["f(x)"], [1])
+
+
+def test_n05_a_subclass_of_the_user_is_looked_into() -> None:
+    assert layers(BLOCK + "def f(x): return m.mine(x)") == []
+
+
+def test_n05_a_hooked_layer_is_looked_into() -> None:
+    text = BLOCK + "m.linear.register_forward_hook(lambda m, a, r: r * 2)\ndef f(x): return m(x)"
+    assert layers(text) == [("m.act", "ReLU")]
+
+
+@pytest.mark.parametrize("made", ["type('Linear', (nn.Linear,), {'__module__': nn.Linear.__module__})(3, 3)"])
+def test_n06_a_class_made_by_a_helper_is_looked_into(made: str) -> None:
+    assert layers(f"x = np.ones((2, 3))\nm = {made}\ndef f(x): return m(x)") == []
+
+
+def test_n06_the_body_of_a_gradient_shows_the_arrays_of_its_layers() -> None:
+    text = BLOCK + "def f(x): return jm.grad(lambda x: m.linear(x).sum())(x)"
+    found = explained(text)
+    assert found.layers == []
+    assert "input m.linear.weight" in found.graphs[0]
+    same(text, ["f(x)"], [1])
+
+
+def test_n06_the_body_of_a_loop_shows_the_arrays_of_its_layers() -> None:
+    text = (
+        BLOCK
+        + """
+def f(x):
+    while x.sum() < 1e3:
+        x = np.abs(m.linear(x)) + x + 100
+    return m.act(x)
+"""
+    )
+    found = explained(text)
+    assert [layer.name for layer in found.layers] == ["m.act"]
+    assert "input m.linear.weight" in found.graphs[0]
+    assert "input m.linear.bias" in found.graphs[0]
+    same(text, ["f(x)"], [1])
+
+
+def test_n08_a_row_is_shown_by_its_members() -> None:
+    text = "x = np.ones((2, 3))\nl = nn.Linear(3, 3)\nm = nn.Sequential(l, l)\ndef f(x): return m(x)"
+    assert [kind for _, kind in layers(text)] == ["Linear", "Linear"]
+
+
+def test_n11_an_explicit_forward_is_a_step_with_the_name_of_the_module() -> None:
+    assert layers(BLOCK + "def f(x): return m.linear.forward(x)") == [("m.linear", "Linear")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.nn.running import run, same
+from tests.nn.running import explained, run, same
 
 
 def test_n37_prints_of_a_hooked_module_come_once() -> None:
@@ -211,10 +211,10 @@ def f(x): return m(x)
     same(text, ["f(x)", "m.forward=mk(2.0)", "f(x)", "m.forward=mk(3.0)", "f(x)", "del m.forward", "f(x)"])
 
 
-def _stacks(text: str) -> list[tuple[str, tuple[tuple[str, str], ...]]]:
+def _stacks(text: str) -> list[tuple[str, tuple[str, ...]]]:
     found = run(text, ["f(x)"], "eager")
     nodes = found.names["f"].jit.frame.entries[0].capture.graph.nodes
-    return [(node.op.name, node.stack) for node in nodes if node.kind == "call"]
+    return [(node.op.name, tuple(map(str, node.stack))) for node in nodes if node.kind == "call"]
 
 
 def test_n56_nodes_carry_the_names_of_the_modules_around_them() -> None:
@@ -233,11 +233,15 @@ class Top(nn.Module):
 m = Top()
 def f(x): return m(x) + 1
 """
-    top, block, linear = ("m", "Top"), ("m.block", "Block"), ("m.block.linear", "Linear")
+    top, block, linear = "m (Top)", "m.block (Block)", "m.block.linear (Linear)"
     stacks = dict(_stacks(text))
     assert stacks["matmul"] == (top, block, linear)
     assert stacks["multiply"] == (top, block)
     assert _stacks(text)[-1] == ("add", ())
+    shown = {line.split("(")[0].split()[-1]: line for line in explained(text).graphs[0].splitlines()}
+    assert shown["matmul"].endswith("in m.block.linear (Linear)")
+    assert shown["multiply"].endswith("in m.block (Block)")
+    assert " in " not in shown["add"].rpartition("line")[2]
 
 
 def test_n56_names_end_with_an_exception() -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import jitmagic as jm
 from jitmagic import nn
 
-__all__ = ["Run", "run", "same"]
+__all__ = ["Run", "explained", "run", "same"]
 
 BACKENDS = ("eager", "numba")
 _serial = itertools.count()
@@ -107,3 +107,10 @@ def same(text: str, calls: Sequence[str], compiles: Sequence[int] | None = None,
         if breaks is not None:
             assert len(found.breaks) == breaks, (backend, found.breaks)
     return found
+
+
+def explained(text: str, call: str = "f(x)") -> Any:
+    """What ``jm.explain`` says of one call."""
+    names = run(text, []).names
+    names["f"] = jm.explain(names["f"])
+    return eval(call, names)

@@ -8,12 +8,15 @@ whose arrays are inputs read from where they are. So is a *managed* one, whose o
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import InternalError, Unsupported
+from jitmagic.graph.node import ModuleCall
 from jitmagic.nn import hooks
+from jitmagic.nn.containers import Sequential
 from jitmagic.nn.module import Module
 from jitmagic.nn.parameter import Parameter
 from jitmagic.tracer.guards import DictSource, GlobalSource, MemberSource, Source, inside
@@ -50,6 +53,13 @@ def is_builtin_class(cls: type) -> bool:
     return cls.__module__ == PACKAGE or cls.__module__.startswith(PACKAGE + ".")
 
 
+def is_layer_class(cls: type) -> bool:
+    """Whether a call is one layer to people: of a class of the library as it stands there, and not a row of others."""
+    if not is_builtin_class(cls) or find_in_class(cls, "forward") is Sequential.__dict__["forward"]:
+        return False
+    return getattr(sys.modules.get(cls.__module__), cls.__name__, None) is cls
+
+
 class NNModuleTracker(ObjectTracker):
     """A module. Guards on its class are shared by all instances: the class of each is guarded by itself."""
 
@@ -83,7 +93,7 @@ class NNModuleTracker(ObjectTracker):
         if name in PLAIN and isinstance(found, BoundMethod) and self._is_stock(tx, name):
             return PlainCall(found, self, name)
         if name in ("__call__", "forward") and isinstance(found, BoundMethod) and found.receiver is self:
-            return NamedCall(found, self)
+            return NamedCall(found, self, name)
         return found
 
     def _is_stock(self, tx: Evaluator, name: str) -> bool:
@@ -145,10 +155,11 @@ class NNModuleTracker(ObjectTracker):
     def call(
         self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
     ) -> VariableTracker:
-        with named(tx, self):
-            if self._goes_straight(tx):
-                return self.attribute(tx, "forward").call(tx, args, kwargs)
-            return super().call(tx, args, kwargs)
+        if not self._goes_straight(tx):
+            with named(tx, self):
+                return super().call(tx, args, kwargs)
+        with named(tx, self, is_layer=is_layer_class(self.cls)):
+            return self.attribute(tx, "forward").call(tx, args, kwargs)
 
     def _goes_straight(self, tx: Evaluator) -> bool:
         """Whether nothing but ``forward`` happens: stock call protocol, no hooks here or for all modules (row N45)."""
@@ -186,14 +197,15 @@ class NNModuleTracker(ObjectTracker):
 class NamedCall(BoundMethod):
     """``m.forward``, not called yet: what it computes carries the name of the module (rows N11, N56)."""
 
-    def __init__(self, method: BoundMethod, module: NNModuleTracker) -> None:
+    def __init__(self, method: BoundMethod, module: NNModuleTracker, name: str) -> None:
         super().__init__(method.function, method.receiver, method.source)
-        self.module = module
+        self.module, self.name = module, name
 
     def call(
         self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
     ) -> VariableTracker:
-        with named(tx, self.module):
+        is_layer = self.name == "forward" and is_layer_class(self.module.cls)
+        with named(tx, self.module, is_layer=is_layer):
             return super().call(tx, args, kwargs)
 
 
@@ -211,14 +223,19 @@ class PlainCall(BoundMethod):
 
 
 @contextmanager
-def named(tx: Evaluator, module: NNModuleTracker) -> Iterator[None]:
-    """Nodes made inside carry the module's name and class, after those of the modules around it."""
-    entry = (module.describe(), module.cls.__name__)
-    stack = tx.output.modules
-    if stack and stack[-1] == entry:
+def named(tx: Evaluator, module: NNModuleTracker, *, is_layer: bool = False) -> Iterator[None]:
+    """Nodes made inside carry the module's name and class, after those of the modules around it.
+
+    ``is_layer`` counts in the function's own graph only: the body of a loop or of a gradient shows its arrays (N06).
+    """
+    output, name, kind = tx.output, module.describe(), module.cls.__name__
+    stack = output.modules
+    if stack and stack[-1][:2] == (name, kind):
         yield
         return
-    stack.append(entry)
+    output.module_calls += 1
+    inside = output.graph is not output.root or output.differentiating > 0
+    stack.append(ModuleCall(name, kind, output.module_calls, is_layer and not inside))
     try:
         yield
     finally:
