@@ -14,6 +14,7 @@ from jitmagic.aot.plan import CopyBack, InferencePlan, Rebuild, Ref
 _LATE = {
     "AotModule": "modules",
     "ExportError": "signature",
+    "GraphModule": "graph_module",
     "GraphSignature": "signature",
     "Halves": "joint.joint_graph",
     "JointGraph": "joint.joint_graph",

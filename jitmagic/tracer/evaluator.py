@@ -280,6 +280,12 @@ class Evaluator:
     def _named(self, kwargs: Mapping[str, VariableTracker]) -> dict[str, Any]:
         return {k: self.operand(v) for k, v in kwargs.items()}
 
+    def record(
+        self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], operands: Sequence[VariableTracker]
+    ) -> VariableTracker:
+        """Record a call whose arguments are nodes and constants already; ``operands`` are the trackers of the nodes."""
+        return self._record(op, args, kwargs, operands, {})
+
     def _record(
         self,
         op: Op,

@@ -9,7 +9,7 @@ from typing import Any
 from jitmagic.graph.graph import Binding, Graph, Placeholder
 from jitmagic.graph.node import Node, map_nodes
 
-__all__ = ["Copier"]
+__all__ = ["Copier", "copied"]
 
 
 class Copier:
@@ -41,3 +41,11 @@ class Copier:
             Binding(b.symbol, self.copies[b.node], b.axis) for b in self.old.bindings if b not in dropped
         ]
         return self.new
+
+
+def copied(graph: Graph) -> Graph:
+    """A graph of new nodes."""
+    copier = Copier(graph)
+    for node in graph.nodes:
+        copier.copy(node)
+    return copier.finish()
