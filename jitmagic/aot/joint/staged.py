@@ -18,7 +18,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from jitmagic.errors import Span, Unsupported
 from jitmagic.graph import ArrayMeta, Graph, Node, PyMeta, ShapeEnv, SymInt, map_nodes
 from jitmagic.graph.graph import Binding
-from jitmagic.graph.node import nodes_in
+from jitmagic.graph.node import ModuleCall, nodes_in
 from jitmagic.ops import Form, Op, lookup, lookup_method
 from jitmagic.ops.extern import differentiable_row, extern
 from jitmagic.ops.registry import lookup_attribute
@@ -38,7 +38,7 @@ class Stage:
     graph: Graph
     env: ShapeEnv
     span: Span | None = None
-    stack: tuple[tuple[str, str], ...] = ()
+    stack: tuple[ModuleCall, ...] = ()
     listens: bool = False
 
     def value(self, node: Node) -> Staged:
