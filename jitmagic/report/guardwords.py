@@ -32,6 +32,7 @@ GUARD_KINDS = {
     "PYMODULE_MATCH": "a name still stands for this imported module",
     "REQUIRES_GRAD": "a Tensor still requires a gradient, or still requires none",
     "SIZE_RELATION": "sizes are still related like this",
+    "SUBCLASS_MATCH": "a class is still a subclass of another one, or still not",
     "TYPE_MATCH": "a value is still of exactly this class",
 }
 SESSION_KINDS = frozenset({"ERRSTATE", "GRAD_MODE"})  # no condition on the value they were noted with

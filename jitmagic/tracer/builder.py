@@ -10,6 +10,7 @@ import builtins
 import collections
 import enum
 import functools
+import sys
 import types
 from collections.abc import Callable, Mapping
 from types import CellType, FunctionType, MethodType, ModuleType
@@ -23,8 +24,10 @@ from jitmagic.graph.meta import PyMeta
 from jitmagic.nn.module import Module
 from jitmagic.ops.draws import GENERATORS
 from jitmagic.optim.state import State
+from jitmagic.tracer.class_guards import ClassGuards
 from jitmagic.tracer.directives import traced_form
 from jitmagic.tracer.effects import GlobalEffect
+from jitmagic.tracer.families import is_a, is_key, is_named_tuple, is_numpy
 from jitmagic.tracer.guards import (
     AttributeSource,
     CellSource,
@@ -37,8 +40,9 @@ from jitmagic.tracer.guards import (
     Source,
 )
 from jitmagic.tracer.guards import kinds as guard
-from jitmagic.tracer.guards.contents import bases_guard, maxlen_guard
+from jitmagic.tracer.guards.contents import maxlen_guard
 from jitmagic.tracer.guards.guard import Guard
+from jitmagic.tracer.guards.naming import home
 from jitmagic.tracer.guards.orders import key_order_guard, member_order_guard
 from jitmagic.tracer.inputs import Inputs, is_held
 from jitmagic.tracer.tensors import wrap_tensor
@@ -50,6 +54,7 @@ from jitmagic.tracer.variables.functions import BoundMethod, Cell, FunctionTrack
 from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.module_wrapping import wrap_module
+from jitmagic.tracer.variables.named_tuples import NamedTupleTracker
 from jitmagic.tracer.variables.numba_ufuncs import NumbaUfunc, is_numba_ufunc
 from jitmagic.tracer.variables.objects import MISSING, EnumMember, ObjectTracker, OpaqueTracker
 from jitmagic.tracer.variables.optimizer_state import wrap_state
@@ -57,7 +62,6 @@ from jitmagic.tracer.variables.partials import PartialTracker
 from jitmagic.tracer.variables.random_generators import GeneratorTracker
 from jitmagic.tracer.variables.sequences import (
     ListTracker,
-    NamedTupleTracker,
     RangeTracker,
     SliceTracker,
     TupleTracker,
@@ -69,9 +73,6 @@ if TYPE_CHECKING:
     from jitmagic.tracer.output import OutputGraph
 
 __all__ = ["Builder", "plain_function"]
-
-HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class whose entries can be changed
-_IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: one whose entries cannot, all the same
 
 
 def plain_function(value: Any) -> FunctionType | None:
@@ -85,7 +86,7 @@ def plain_function(value: Any) -> FunctionType | None:
     return plain if type(plain) is FunctionType else None
 
 
-class Builder(Inputs):
+class Builder(Inputs, ClassGuards):
     """Wraps values for one trace."""
 
     def __init__(self, output: OutputGraph) -> None:
@@ -141,17 +142,6 @@ class Builder(Inputs):
         owner = next(base for base in cls.__mro__ if name in base.__dict__)
         held = self.output.constant_source(owner, owner.__name__)
         return self.wrap(tx, entry, EntrySource(held, name))
-
-    def guard_held_class(self, cls: type, name: str) -> None:
-        """For instances made in the trace: their class still holds what it held."""
-        if id(cls) not in self.stand_ins and cls.__flags__ & HEAP_TYPE:
-            held = self.output.constant_source(cls, cls.__name__)
-            self.output.guards.add(guard.own_class_attribute_guard(held, cls, name))
-
-    def guard_bases(self, cls: type) -> None:
-        """What the class is a subclass of, where that can be changed."""
-        if id(cls) not in self.stand_ins and cls.__flags__ & HEAP_TYPE and not cls.__flags__ & _IMMUTABLE_TYPE:
-            self.output.guards.add(bases_guard(self.output.constant_source(cls, cls.__name__), cls))
 
     def pending_in_class(self, cls: type, name: str) -> VariableTracker | None:
         """What this trace has set as ``cls.name``, on ``cls`` itself or the base that is asked first."""
@@ -249,6 +239,7 @@ class Builder(Inputs):
         if kind is tuple:
             return TupleTracker(items, source)
         if kind is not list:
+            self.guard_special_methods(kind)
             return NamedTupleTracker(kind, items, source)
         tracker = ListTracker(items, source)
         self.output.track(value, tracker)
@@ -259,7 +250,7 @@ class Builder(Inputs):
         if known is not None:
             return known
         keys = tuple(value)
-        if not all(_is_key(k) for k in keys):
+        if not all(is_key(k) for k in keys):
             return self._opaque(value, source, "subscript", f"{source.text}, whose keys are no plain values")
         self.output.guards.add(guard.keys_guard(source, type(value), keys))
         items = {k: self._entry(source, k, v) for k, v in value.items()}
@@ -287,7 +278,7 @@ class Builder(Inputs):
         return self.lazy(value, ItemSource(source, self.output.named_constant(key)))
 
     def set(self, value: Any, source: Source) -> VariableTracker:
-        if not all(_is_key(v) for v in value):
+        if not all(is_key(v) for v in value):
             return self._opaque(value, source, "subscript", f"{source.text}, whose members are no plain values")
         known = self.output.known(value, source)
         if known is not None:
@@ -319,7 +310,7 @@ class Builder(Inputs):
                 self.output.guards.add(each)
             self.function(plain, AttributeSource(DictSource(source, "jit"), "plain"))
             return FunctionTracker(plain, source, face=value)
-        if _is_numpy(value):
+        if is_numpy(value):
             self.output.guards.add(guard.identity_guard(source, value, "FUNCTION_MATCH"))
             return NumpyFunction(value, source)
         for each in guard.function_guards(source, value):
@@ -361,23 +352,27 @@ class Builder(Inputs):
     def callable(self, value: Any, source: Source) -> VariableTracker:
         if not is_held(source):
             self.output.guards.add(guard.identity_guard(source, value, "BUILTIN_MATCH"))
-        return NumpyFunction(value, source) if _is_numpy(value) else CallableTracker(value, source)
+        return NumpyFunction(value, source) if is_numpy(value) else CallableTracker(value, source)
 
     def module(self, value: ModuleType, source: Source) -> VariableTracker:
         if not is_held(source):
             self.output.guards.add(guard.identity_guard(source, value, "PYMODULE_MATCH"))
+        if value.__name__.partition(".")[0] not in _LASTING_MODULES:
+            self.output.guards.add(guard.type_guard(source, ModuleType))
         return ModuleTracker(value, source)
 
     def cls(self, value: type, source: Source) -> VariableTracker:
         if not is_held(source):
             self.output.guards.add(guard.identity_guard(source, value))
+        self.guard_special_methods(type(value))
         return ClassTracker(value, source)
 
     def identical(self, value: Any, source: Source) -> VariableTracker:
         """Enum members, dtypes and the like: constants by identity."""
         if not is_held(source):
             self.output.guards.add(guard.identity_guard(source, value))
-        if isinstance(value, enum.Enum):
+        if issubclass(type(value), enum.Enum):
+            self.guard_special_methods(type(value))
             return EnumMember(type(value), value, source)
         return Constant(value, source)
 
@@ -394,9 +389,9 @@ class Builder(Inputs):
         if known is not None:
             return known
         cls = type(value)
-        if isinstance(value, np.ndarray):
+        if issubclass(cls, np.ndarray):
             return self._opaque(value, source, "array-subclass", cls.__name__)
-        if cls.__module__ in ("builtins", "_thread", "_io") or isinstance(value, LITERALS + _CONTAINERS):
+        if home(cls) in ("builtins", "_thread", "_io") or issubclass(cls, LITERALS + _CONTAINERS):
             return self._opaque(value, source, "attribute", f"{source.text} (a {cls.__name__})")
         self.output.guards.add(guard.type_guard(source, cls))
         tracker = ObjectTracker(cls, value, source)
@@ -408,6 +403,8 @@ class Builder(Inputs):
         return OpaqueTracker(value, source, code, detail)
 
 
+# Whose modules stay plain modules: others may be given a class with properties.
+_LASTING_MODULES = sys.stdlib_module_names | {"numpy", "scipy"}
 _CONTAINERS: tuple[type, ...] = (list, tuple, dict, set, frozenset, collections.deque)
 
 
@@ -425,29 +422,6 @@ def _not_hidden(source: GlobalSource, name: str, namespace: str) -> Guard:
         remedy=f"do not define a global called {name}",
         form=("not in", name, namespace),
     )
-
-
-def _is_key(value: Any) -> bool:
-    if type(value) is tuple:
-        return all(_is_key(v) for v in value)
-    return type(value) in LITERALS or isinstance(value, enum.Enum)
-
-
-def _is_numpy(value: Any) -> bool:
-    """A function or ufunc that ships with NumPy or SciPy, or any ufunc."""
-    if isinstance(value, np.ufunc):
-        return True
-    if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__name__"):
-        return False  # an instance of a class of NumPy's: ``__module__`` is its class's
-    module = getattr(value, "__module__", None) or ""
-    owner = getattr(value, "__self__", None)
-    if isinstance(owner, np.ufunc):
-        return True
-    return module.partition(".")[0] in ("numpy", "scipy") and not isinstance(value, type)
-
-
-def _is_named_tuple(value: Any) -> bool:
-    return isinstance(value, tuple) and hasattr(type(value), "_fields") and type(value).__bases__ == (tuple,)
 
 
 Make = Callable[[Builder, Any, Source], VariableTracker]
@@ -485,13 +459,13 @@ _BY_TYPE: Mapping[type, Make] = {
     **dict.fromkeys(GENERATORS, Builder.generator),
 }
 _BY_TEST: tuple[tuple[Callable[[Any], bool], Make], ...] = (
-    (lambda v: issubclass(type(v), Module), wrap_module),  # first: other tests read attributes
-    (lambda v: issubclass(type(v), Recorded), Builder.tensor),
-    (lambda v: isinstance(v, type), Builder.cls),
-    (lambda v: isinstance(v, np.generic), Builder.scalar),
-    (lambda v: isinstance(v, np.dtype), Builder.dtype),
-    (lambda v: isinstance(v, enum.Enum), Builder.identical),
-    (_is_named_tuple, Builder.sequence),
-    (_is_numpy, Builder.callable),
+    (is_a(Module), wrap_module),
+    (is_a(Recorded), Builder.tensor),
+    (is_a(type), Builder.cls),
+    (is_a(np.generic), Builder.scalar),
+    (is_a(np.dtype), Builder.dtype),
+    (is_a(enum.Enum), Builder.identical),
+    (is_named_tuple, Builder.sequence),
+    (is_numpy, Builder.callable),
     (is_numba_ufunc, Builder.numba_ufunc),
 )

@@ -10,6 +10,7 @@ from jitmagic.errors import Unsupported
 from jitmagic.tracer.call_rows import Handler, row_of
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.guards.kinds import expression_guard
+from jitmagic.tracer.guards.naming import home
 from jitmagic.tracer.operators import binary
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.texts import format_text, repr_text, str_text
@@ -17,9 +18,10 @@ from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker
 from jitmagic.tracer.variables.constant import Constant, run
+from jitmagic.tracer.variables.descriptors import find_in_class
 from jitmagic.tracer.variables.functions import BoundMethod, FunctionTracker, NestedFunction
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt, wrap_size
-from jitmagic.tracer.variables.objects import ObjectTracker, find_in_class
+from jitmagic.tracer.variables.objects import MISSING, ObjectTracker
 from jitmagic.tracer.variables.partials import PartialTracker
 from jitmagic.tracer.variables.sequences import TupleTracker
 
@@ -50,13 +52,13 @@ def _is_subclass(tx: Evaluator, cls: type, kinds: tuple[type, ...]) -> bool:
     answer = issubclass(cls, kinds)
     if cls not in kinds:
         tx.output.builder.guard_bases(cls)
-    if cls.__module__ != "builtins" and any(type(k).__instancecheck__ is not type.__instancecheck__ for k in kinds):
+    if home(cls) != "builtins" and not all(map(_is_plain_type, kinds)):
         held = tx.output.constant_source(cls, cls.__name__)
         about = f"issubclass({cls.__name__}, {', '.join(k.__name__ for k in kinds)})"
         test = f"issubclass({{v}}, {{k}}) is {answer}"
         now = "issubclass({v}, {k})"
         tx.output.guards.add(
-            expression_guard("CLASS_ATTRIBUTE", held, test, str(answer), now, constant=kinds, about=about)
+            expression_guard("SUBCLASS_MATCH", held, test, str(answer), now, constant=kinds, about=about)
         )
     return answer
 
@@ -70,14 +72,20 @@ def _classes(tx: Evaluator, value: VariableTracker) -> tuple[type, ...]:
         kinds = tuple(k for item in value.items for k in _classes(tx, tx.realize(item)))
     else:
         raise Unsupported("call", f"isinstance(..., {value.describe()})")
-    if any(type(k).__instancecheck__ is not type.__instancecheck__ and not _has_plain_check(k) for k in kinds):
+    if not all(_is_plain_type(k) or _has_plain_check(k) for k in kinds):
         raise Unsupported("call", f"isinstance(..., {value.describe()})")
     return kinds
 
 
+def _is_plain_type(kind: type) -> bool:
+    """Whether its bases alone say what is an instance or a subclass."""
+    names = ("__instancecheck__", "__subclasscheck__")
+    return all(find_in_class(type(kind), name) is type.__dict__[name] for name in names)
+
+
 def _has_plain_check(kind: type) -> bool:
     """ABCs of the standard library answer by registration, which does not change between calls."""
-    return kind.__module__.partition(".")[0] in ("collections", "numbers", "typing", "enum")
+    return home(kind).partition(".")[0] in ("collections", "numbers", "typing", "enum")
 
 
 def _type(tx: Evaluator, value: VariableTracker, *rest: VariableTracker) -> VariableTracker:
@@ -174,7 +182,7 @@ def _numpy_scalar(kind: Any) -> Handler:
 def _hash(tx: Evaluator, value: VariableTracker) -> VariableTracker:
     if isinstance(value, ObjectTracker):
         method = value.class_attribute(tx, "__hash__")
-        if method is None or find_in_class(value.cls, "__hash__") in (None, object.__hash__):
+        if method is None or value.guarded_entry(tx, "__hash__") in (None, object.__hash__):
             raise Unsupported("call", f"hash({value.describe()})")
         return method.call(tx, [value], {})
     return run(lambda: hash(value.constant()))
@@ -247,7 +255,7 @@ def _delattr(tx: Evaluator, value: VariableTracker, name: VariableTracker) -> Va
 def _callable(tx: Evaluator, value: VariableTracker) -> VariableTracker:
     functions = (CallableTracker, FunctionTracker, NestedFunction, BoundMethod, PartialTracker)
     if isinstance(value, ObjectTracker):
-        return Constant(find_in_class(value.cls, "__call__") is not find_in_class(object, "__call__"))
+        return Constant(value.guarded_entry(tx, "__call__") is not MISSING)
     return Constant(isinstance(value, functions))
 
 

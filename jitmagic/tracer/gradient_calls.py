@@ -25,9 +25,10 @@ from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.mappings import DictTracker
+from jitmagic.tracer.variables.named_tuples import NamedTupleTracker
 from jitmagic.tracer.variables.number import RunTimeNumber
 from jitmagic.tracer.variables.objects import ObjectTracker
-from jitmagic.tracer.variables.sequences import ListTracker, NamedTupleTracker, SequenceTracker, TupleTracker
+from jitmagic.tracer.variables.sequences import ListTracker, SequenceTracker, TupleTracker
 
 if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter

@@ -19,11 +19,11 @@ from jitmagic.tracer.variables.callables import ClassTracker
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.mappings import DictTracker
+from jitmagic.tracer.variables.named_tuples import NamedTupleTracker
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
 from jitmagic.tracer.variables.random_generators import GeneratorTracker
 from jitmagic.tracer.variables.sequences import (
     ListTracker,
-    NamedTupleTracker,
     RangeTracker,
     SequenceTracker,
     SliceTracker,

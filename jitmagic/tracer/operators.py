@@ -85,10 +85,10 @@ def _objects(tx: Evaluator, name: str, left: VariableTracker, right: VariableTra
     plain, reflected = f"__{_dunder(name)}__", f"__r{_dunder(name)}__"
     attempts = [(left, right, plain), (right, left, reflected)]
     if isinstance(right, ObjectTracker):
-        _refuse_taken_over(name, left, right)
+        _refuse_taken_over(tx, name, left, right)
         if isinstance(left, ObjectTracker) and left.cls is right.cls:
             attempts.pop()
-        elif issubclass(right.cls, left.python_type()) and _redefines(right, left, reflected):
+        elif _is_below(tx, right, left) and _redefines(tx, right, left, reflected):
             attempts.reverse()
     for receiver, other, method_name in attempts:
         result = _ask(tx, receiver, method_name, other)
@@ -106,16 +106,24 @@ def _ask(tx: Evaluator, receiver: VariableTracker, name: str, other: VariableTra
     return None if isinstance(result, Constant) and result.value is NotImplemented else result
 
 
-def _refuse_taken_over(name: str, left: VariableTracker, right: ObjectTracker) -> None:
+def _refuse_taken_over(tx: Evaluator, name: str, left: VariableTracker, right: ObjectTracker) -> None:
     """Arrays apply an operator element by element, strings format, before the right operand is asked."""
-    takes_over = isinstance(left, ArrayTracker) and find_in_class(right.cls, "__array_ufunc__") is not None
+    takes_over = isinstance(left, ArrayTracker) and right.guarded_entry(tx, "__array_ufunc__") is not None
     formats = isinstance(left, Constant) and isinstance(left.value, str | bytes) and name == "mod"
     if takes_over or formats:
         raise Unsupported("operator", f"{left.describe()} {SYMBOLS.get(name, name)} {right.describe()}")
 
 
-def _redefines(right: ObjectTracker, left: VariableTracker, name: str) -> bool:
-    return find_in_class(right.cls, name) is not find_in_class(left.python_type(), name)
+def _is_below(tx: Evaluator, right: VariableTracker, left: VariableTracker) -> bool:
+    """Whether the right operand's class is asked first; Python looks at the bases, whatever a metaclass says."""
+    tx.output.builder.guard_bases(right.python_type())
+    return left.python_type() in right.python_type().__mro__
+
+
+def _redefines(tx: Evaluator, right: ObjectTracker, left: VariableTracker, name: str) -> bool:
+    inherited = find_in_class(left.python_type(), name)
+    tx.output.builder.guard_held_class(left.python_type(), name)
+    return right.guarded_entry(tx, name) is not inherited
 
 
 def _arrays(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
@@ -281,7 +289,7 @@ def _object_compare(tx: Evaluator, name: str, left: VariableTracker, right: Vari
     attempts = [(left, right, f"__{name}__"), (right, left, f"__{SWAPPED[name]}__")]
     if isinstance(right, ArrayTracker):
         attempts.pop()
-    elif left.python_type() is not right.python_type() and issubclass(right.python_type(), left.python_type()):
+    elif left.python_type() is not right.python_type() and _is_below(tx, right, left):
         attempts.reverse()
     for receiver, other, method_name in attempts:
         result = _ask(tx, receiver, method_name, other)

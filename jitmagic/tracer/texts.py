@@ -6,14 +6,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
+from jitmagic.tracer.guards.holding import is_library
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.callables import ClassTracker
 from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.descriptors import find_in_class
 from jitmagic.tracer.variables.mappings import DictTracker
+from jitmagic.tracer.variables.named_tuples import NamedTupleTracker, has_stock_text
 from jitmagic.tracer.variables.number import RunTimeNumber
-from jitmagic.tracer.variables.objects import ObjectTracker, find_in_class
-from jitmagic.tracer.variables.sequences import ListTracker, NamedTupleTracker, RangeTracker, SliceTracker, TupleTracker
+from jitmagic.tracer.variables.objects import ObjectTracker
+from jitmagic.tracer.variables.sequences import ListTracker, RangeTracker, SliceTracker, TupleTracker
 from jitmagic.tracer.variables.sets import SetTracker
 
 if TYPE_CHECKING:
@@ -26,7 +29,7 @@ def str_text(tx: Evaluator, value: VariableTracker) -> str:
     """``str(value)``."""
     value = tx.realize(value)
     if isinstance(value, ObjectTracker):
-        own = find_in_class(value.cls, "__str__")
+        own = value.guarded_entry(tx, "__str__")
         return repr_text(tx, value) if own is object.__str__ else _by_method(tx, value, "__str__")
     if isinstance(value, Constant) and not isinstance(value.value, str | bytes):
         return _real(lambda: str(value.value))
@@ -52,7 +55,7 @@ def format_text(tx: Evaluator, value: VariableTracker, spec: str) -> str:
     value = tx.realize(value)
     if isinstance(value, ObjectTracker):
         method = value.class_attribute(tx, "__format__")
-        if find_in_class(value.cls, "__format__") is not object.__format__ and method is not None:
+        if value.guarded_entry(tx, "__format__") is not object.__format__ and method is not None:
             return _known(tx, method.call(tx, [value, Constant(spec)], {}), value)
         if not spec:
             return str_text(tx, value)
@@ -70,7 +73,7 @@ def format_text(tx: Evaluator, value: VariableTracker, spec: str) -> str:
 
 def _by_method(tx: Evaluator, value: ObjectTracker, name: str) -> str:
     method = value.class_attribute(tx, name)
-    if method is None or find_in_class(value.cls, name) in (object.__repr__, object.__str__):
+    if method is None or value.guarded_entry(tx, name) in (object.__repr__, object.__str__):
         raise Unsupported("call", f"the text of {value.describe()}, which shows its address")
     return _known(tx, method.call(tx, [value], {}), value)
 
@@ -95,7 +98,7 @@ def _tuple(tx: Evaluator, value: TupleTracker) -> str:
 
 
 def _named_tuple(tx: Evaluator, value: NamedTupleTracker) -> str:
-    if "__repr__" not in value.cls.__dict__ or "__str__" in value.cls.__dict__:
+    if not has_stock_text(value.cls):
         raise Unsupported("call", f"the text of a {value.cls.__name__}")
     fields: Any = value.cls._fields  # type: ignore[attr-defined] # a named tuple has them
     inner = ", ".join(f"{n}={repr_text(tx, v)}" for n, v in zip(fields, value.items, strict=True))
@@ -116,6 +119,12 @@ def _set(tx: Evaluator, value: SetTracker) -> str:
     return repr(value.constant())
 
 
+def _class(tx: Evaluator, value: ClassTracker) -> str:
+    if find_in_class(type(value.value), "__repr__") is not type.__repr__ and not is_library(type(value.value)):
+        raise Unsupported("call", f"the text of {value.describe()}")
+    return repr(value.value)
+
+
 _REPR: dict[type, Callable[[Any, Any], str]] = {
     TupleTracker: _tuple,
     NamedTupleTracker: _named_tuple,
@@ -124,5 +133,5 @@ _REPR: dict[type, Callable[[Any, Any], str]] = {
     SetTracker: _set,
     SliceTracker: lambda tx, value: f"slice({', '.join(repr_text(tx, v) for v in value.parts)})",
     RangeTracker: lambda tx, value: repr(value.constant()),
-    ClassTracker: lambda tx, value: repr(value.value),
+    ClassTracker: _class,
 }

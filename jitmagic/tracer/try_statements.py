@@ -132,7 +132,7 @@ def matches(tx: Evaluator, type_node: ast.expr, raised: Raised) -> bool:
     cls = raised_value(raised).cls
     if cls not in classes:
         tx.output.builder.guard_bases(cls)
-    return issubclass(cls, tuple(classes))
+    return any(each in cls.__mro__ for each in classes)  # whatever a metaclass says
 
 
 def run_handler(tx: Evaluator, handler: ast.ExceptHandler, raised: Raised) -> Flow:

@@ -137,9 +137,9 @@ def python_calls(function: Any, *arguments: Any) -> Counter[str]:
     return found
 
 
-@pytest.mark.parametrize("smallest", [1, 10**9], ids=["one comparison", "read by read"])
-def test_g07_a_check_calls_no_getattr(smallest: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(covering, "SMALLEST", smallest)
+@pytest.mark.parametrize("covers", [True, False], ids=["one comparison", "read by read"])
+def test_g07_a_check_calls_no_getattr(covers: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(covering, "is_worth_it", lambda covered: covers)
     model = Fold()
     f = jm.compile(lambda x: model(x), backend="aot_eager", fullgraph=True)
     with jm.configure(demote=False):

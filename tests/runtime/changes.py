@@ -370,6 +370,8 @@ OBJECTS = [
          "class A:\n    k=2.0\nclass Z: k=3.0\ndef f(x): return x*A().k", "A.__new__=staticmethod(lambda c: Z())"),
     Case("__init__ added",
          "class A:\n    k=2.0\ndef f(x): return x*A().k", "A.__init__=lambda s: setattr(s,'k',3.0)"),
+    Case("__getattribute__ added", "class A: pass\na=A(); a.k=2.0\ndef f(x): return x*a.k",
+         "A.__getattribute__=lambda s,n: 3.0"),
     Case("__setattr__ added",
          "class A: pass\na=A()\ndef f(x):\n    a.k=2.0\n    return x*a.k",
          "A.__setattr__=lambda s,n,v: s.__dict__.__setitem__(n,v+1)"),

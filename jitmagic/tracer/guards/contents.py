@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from jitmagic.tracer.guards.guard import Guard
-from jitmagic.tracer.guards.kinds import short_text
+from jitmagic.tracer.guards.kinds import NAMES, short_text
 from jitmagic.tracer.guards.source import Source
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "empty_slot_guard",
     "maxlen_guard",
     "registry_guard",
+    "special_methods_guard",
 ]
 
 
@@ -30,6 +32,72 @@ def bases_guard(source: Source, cls: type) -> Guard:
         about=f"bases of {cls.__name__}",
         remedy="define the class once",
         form=("bases", type(cls)),
+    )
+
+
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class whose entries can be changed
+_MRO: Any = type.__dict__["__mro__"]
+_DICT: Any = type.__dict__["__dict__"]
+_DESCRIPTIVE = frozenset(
+    f"__{name}__"
+    for name in (
+        *("annotate", "annotate_func", "annotations", "annotations_cache", "abstractmethods", "dict", "doc"),
+        *(
+            "firstlineno",
+            "module",
+            "orig_bases",
+            "parameters",
+            "qualname",
+            "static_attributes",
+            "type_params",
+            "weakref",
+        ),
+    )
+)  # special names that change nothing in what instances do
+
+
+def _special_entries(cls: type) -> dict[tuple[int, str], Any]:
+    """Special methods and the like of all classes in the MRO, by class and name."""
+    found: dict[tuple[int, str], Any] = {}
+    for place, base in enumerate(_MRO.__get__(cls)):
+        found[place, ""] = base
+        if base.__flags__ & _HEAP_TYPE:
+            found |= {(place, name): entry for name, entry in _DICT.__get__(base).items() if _is_special(name)}
+    return found
+
+
+def _is_special(name: str) -> bool:
+    return name.startswith("__") and name not in _DESCRIPTIVE
+
+
+def _has_special_entries(cls: type, then: dict[tuple[int, str], Any]) -> bool:
+    now = _special_entries(cls)
+    return now.keys() == then.keys() and all(map(operator.is_, now.values(), map(then.__getitem__, now)))
+
+
+def _special_changes(cls: type, then: dict[tuple[int, str], Any]) -> str:
+    now = _special_entries(cls)
+    names = [
+        name or "bases" for place, name in {**then, **now} if then.get((place, name)) is not now.get((place, name))
+    ]
+    return f"other {', '.join(dict.fromkeys(names))}"
+
+
+NAMES["has_special_entries"] = _has_special_entries
+NAMES["special_changes"] = _special_changes
+
+
+def special_methods_guard(source: Source, cls: type) -> Guard:
+    """CLASS_ATTRIBUTE: no special method of the class at ``source`` came, went or changed, nor one of its bases."""
+    return Guard(
+        "CLASS_ATTRIBUTE",
+        source,
+        "has_special_entries({v}, {k})",
+        "as compiled",
+        "special_changes({v}, {k})",
+        _special_entries(cls),
+        about=f"special methods of {cls.__name__}",
+        remedy="define the class once",
     )
 
 

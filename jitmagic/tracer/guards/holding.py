@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from jitmagic.tracer.guards.guard import NOTHING, Guard
+from jitmagic.tracer.guards.naming import home
 
-__all__ = ["Held", "hold"]
+__all__ = ["Held", "hold", "is_library"]
 
 _LASTING = (ModuleType, BuiltinFunctionType, np.ufunc, np.dtype)
 _BY_VALUE = (int, float, complex, str, bytes, bool, type(None), np.dtype)
@@ -56,13 +57,13 @@ def _is_lasting(value: Any) -> bool:
     if value is NOTHING or isinstance(value, _LASTING):
         return True
     if isinstance(value, type):
-        return not value.__flags__ & _HEAP_TYPE or _is_library(value)
-    return isinstance(value, FunctionType) and _is_library(value)
+        return not value.__flags__ & _HEAP_TYPE or is_library(value)
+    return isinstance(value, FunctionType) and is_library(value)
 
 
-def _is_library(value: Any) -> bool:
+def is_library(value: Any) -> bool:
     """True if ``value`` is what an installed module (not the notebook) has under its name."""
-    module = sys.modules.get(value.__module__) if isinstance(value.__module__, str) else None
+    module = sys.modules.get(home(value))
     if module is None or not getattr(module, "__package__", None):
         return False
     return vars(module).get(value.__name__) is value

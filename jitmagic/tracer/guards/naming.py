@@ -11,10 +11,22 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["items_now", "length_now", "name_now"]
+__all__ = ["home", "items_now", "length_now", "name_now"]
 
 _NAMED = (FunctionType, BuiltinFunctionType, ModuleType, np.ufunc)
 _CONTAINERS = (list, tuple, dict, set, frozenset)
+
+
+_MODULE: Any = type.__dict__["__module__"]
+
+
+def home(value: Any) -> str:
+    """The module that a class or function says it is from; empty if it says nothing, or something that is no text."""
+    try:
+        found = _MODULE.__get__(value) if issubclass(type(value), type) else value.__module__
+    except AttributeError:
+        return ""
+    return found if type(found) is str else ""
 
 
 def name_now(value: Any) -> str:

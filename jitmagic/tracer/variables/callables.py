@@ -23,7 +23,9 @@ from jitmagic.ops.python_numbers import NUMBER_FUNCTIONS
 from jitmagic.tracer.effects import AttributeEffect
 from jitmagic.tracer.guards import DictSource, Source
 from jitmagic.tracer.guards.contents import described_guard
+from jitmagic.tracer.guards.holding import is_library
 from jitmagic.tracer.guards.kinds import missing_key_guard, own_class_attribute_guard
+from jitmagic.tracer.guards.naming import home
 from jitmagic.tracer.signals import NotConstant
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
@@ -140,7 +142,8 @@ class ModuleTracker(VariableTracker):
         if name not in own:
             if not hasattr(self.value, name):
                 if self.source is not None:
-                    tx.output.guards.add(missing_key_guard(self.source, name))
+                    for each in (name, "__getattr__"):
+                        tx.output.guards.add(missing_key_guard(self.source, each))
                 raise python_error(AttributeError, f"module {self.value.__name__!r} has no attribute {name!r}")
             raise Unsupported("attribute", f"{self.describe()}.{name}")
         source = self.source or tx.output.constant_source(self.value)
@@ -157,7 +160,8 @@ class ClassTracker(CallableTracker):
     """A class. Calling one of the user's makes an instance whose ``__init__`` is traced."""
 
     def truth(self, tx: Evaluator) -> bool:
-        if isinstance(find_in_class(type(self.value), "__bool__"), FunctionType) and not self._is_enum():
+        methods = (find_in_class(type(self.value), name) for name in ("__bool__", "__len__"))
+        if any(method is not MISSING for method in methods) and not self._is_enum():
             raise Unsupported("data-branch", self.describe())
         return True
 
@@ -166,6 +170,8 @@ class ClassTracker(CallableTracker):
 
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
         cls: type = self.value
+        if not is_library(type(cls)) and find_in_class(type(cls), "__getattribute__") is not type.__getattribute__:
+            raise Unsupported("attribute", f"{self.describe()}.{name}")
         if issubclass(cls, enum.Enum) and name in cls.__members__:
             return tx.output.builder.constant_object(tx, cls.__members__[name])
         if name in ("__name__", "__qualname__", "__module__", "__doc__"):
@@ -207,6 +213,9 @@ class ClassTracker(CallableTracker):
         entry = find_in_class(cls, name)
         if entry is MISSING and self.source is not None:
             tx.output.guards.add(own_class_attribute_guard(self.source, cls, name))
+        tx.output.builder.guard_held_class(type(cls), name)
+        if entry is MISSING and not is_library(type(cls)) and find_in_class(type(cls), "__getattr__") is not MISSING:
+            raise Unsupported("attribute", f"{self.describe()}.{name}")
         if entry is MISSING or (hasattr(type(cls), name) and name not in OF_OBJECT):
             if not hasattr(cls, name):
                 text = f"type object {cls.__name__!r} has no attribute {name!r}"
@@ -220,7 +229,7 @@ class ClassTracker(CallableTracker):
     def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
         """``cls.name = value`` for plain data; methods and descriptors change what instances do."""
         cls: type = self.value
-        plain = type(cls) is type and not name.startswith("__") and cls.__module__ != "builtins"
+        plain = type(cls) is type and not name.startswith("__") and home(cls) != "builtins"
         value = tx.realize(value)
         if not plain or is_data(find_in_class(cls, name)) or hasattr(value.python_type(), "__get__"):
             raise Unsupported("store", f"{self.describe()}.{name} = ...")
@@ -245,7 +254,7 @@ class ClassTracker(CallableTracker):
 
     def bare_instance(self, tx: Evaluator) -> VariableTracker:
         """``object.__new__(cls)``."""
-        return bare_instance(self.value)
+        return bare_instance(tx, self.value)
 
     def iterate(self, tx: Evaluator) -> VariableTracker:
         if not issubclass(self.value, enum.Enum):

@@ -9,12 +9,15 @@ from types import FunctionType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
+from jitmagic.tracer.guards.naming import home
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.descriptors import find_in_class
 from jitmagic.tracer.variables.exceptions import construct_exception, is_exception_class
-from jitmagic.tracer.variables.modules import NNModuleTracker, is_plain_module_class
+from jitmagic.tracer.variables.functions import FunctionTracker
+from jitmagic.tracer.variables.modules import NNModuleTracker
+from jitmagic.tracer.variables.named_tuples import NamedTupleTracker, is_named_tuple_class, is_stock
 from jitmagic.tracer.variables.objects import ObjectTracker
-from jitmagic.tracer.variables.sequences import NamedTupleTracker, is_named_tuple_class
+from jitmagic.tracer.variables.stock_methods import is_plain_module_class
 
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
@@ -36,7 +39,7 @@ def construct(tx: Evaluator, cls: type, args: Args, kwargs: Named) -> VariableTr
     for name in ("__new__", "__init__"):
         tx.output.builder.guard_held_class(cls, name)
     if new is object.__new__:
-        made: VariableTracker = bare_instance(cls)
+        made: VariableTracker = bare_instance(tx, cls)
     elif is_plain_module_class(cls):
         made = NNModuleTracker(cls, None, None)
     elif isinstance(new, staticmethod) and isinstance(new.__func__, FunctionType):
@@ -52,9 +55,10 @@ def construct(tx: Evaluator, cls: type, args: Args, kwargs: Named) -> VariableTr
     return made
 
 
-def bare_instance(cls: type) -> ObjectTracker:
+def bare_instance(tx: Evaluator, cls: type) -> ObjectTracker:
     """``object.__new__(cls)``."""
-    if cls.__module__ == "builtins" or hasattr(cls, "__del__") or type(cls) not in (type, abc.ABCMeta):
+    tx.output.builder.guard_held_class(cls, "__del__")
+    if home(cls) == "builtins" or hasattr(cls, "__del__") or type(cls) not in (type, abc.ABCMeta):
         raise Unsupported("call", f"{cls.__name__}()")
     return ObjectTracker(cls, None, None)
 
@@ -75,24 +79,28 @@ def _initialise(
 
 
 def _named_tuple(tx: Evaluator, cls: Any, args: Args, kwargs: Named) -> VariableTracker:
+    builder = tx.output.builder
+    builder.guard_special_methods(cls)
+    builder.guard_held_class(cls, "_fields")
     fields: tuple[str, ...] = cls._fields
     values = dict(zip(fields, args, strict=False))
     wrong = len(args) > len(fields) or any(k in values or k not in fields for k in kwargs)
     values.update(kwargs)
-    for name, default in cls._field_defaults.items():
-        if name not in values:
-            values[name] = tx.output.builder.constant_object(tx, default)
+    defaults, _ = builder.defaults_of(tx, FunctionTracker(cls.__new__, builder.output.constant_source(cls.__new__)))
+    for name, default in zip(reversed(fields), reversed(defaults), strict=False):
+        values.setdefault(name, tx.realize(default))
     if wrong or len(values) < len(fields):
         raise Unsupported("call", f"{cls.__name__}() with these arguments")
     return NamedTupleTracker(cls, [values[name] for name in fields])
 
 
 def _is_plain_named_tuple(cls: Any) -> bool:
-    return is_named_tuple_class(cls) and cls.__init__ is object.__init__
+    return is_named_tuple_class(cls) and is_stock(cls)
 
 
 def _enum(tx: Evaluator, cls: Any, args: Args, kwargs: Named) -> VariableTracker:
     """A member by its value."""
+    tx.output.builder.guard_special_methods(cls)
     if len(args) == 1 and not kwargs and args[0].is_constant:
         found = next((m for m in cls.__members__.values() if m is args[0].constant() or _is_value(m, args[0])), None)
         if found is not None:

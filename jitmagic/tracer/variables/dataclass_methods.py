@@ -26,9 +26,9 @@ def is_generated(cls: Any, name: str) -> bool:
     """Whether the entry ``name`` of this very class was written by ``@dataclass``."""
     entry = cls.__dict__.get(name)
     plain = getattr(entry, "__wrapped__", entry)  # __repr__ is wrapped against recursion
-    return (
-        dataclasses.is_dataclass(cls) and isinstance(plain, FunctionType) and plain.__code__.co_filename == "<string>"
-    )
+    if not dataclasses.is_dataclass(cls) or not isinstance(plain, FunctionType):
+        return False
+    return plain.__code__.co_qualname == f"__create_fn__.<locals>.{name}"
 
 
 def refuse_frozen(cls: type, name: str, verb: str) -> bool:
@@ -48,7 +48,7 @@ def generated_method(
 ) -> VariableTracker | None:
     """A call of a function that ``@dataclass`` has written; None if ``function`` is another one."""
     plain: FunctionType = function.function
-    if plain.__code__.co_filename != "<string>" or not args:
+    if not plain.__code__.co_qualname.startswith("__create_fn__.") or not args:
         return None
     for cls in args[0].python_type().__mro__:
         for name, method in _METHODS.items():

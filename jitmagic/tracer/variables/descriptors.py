@@ -86,7 +86,7 @@ def _read_slot(tx: Evaluator, owner: ObjectTracker, name: str, entry: Any) -> Va
         return tx.realize(pending)
     if owner.value is None:
         raise owner.absent(name)
-    plain = find_in_class(owner.cls, "__getattr__") is MISSING
+    plain = owner.guarded_entry(tx, "__getattr__") is MISSING
     if plain and owner.source is not None and not hasattr(owner.value, name):
         tx.output.guards.add(empty_slot_guard(owner.source, name))
         raise owner.absent(name)

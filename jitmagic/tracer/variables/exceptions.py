@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
+from jitmagic.tracer.guards.naming import home
 from jitmagic.tracer.signals import NotConstant, Raised
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, is_literal, wrap_constant
-from jitmagic.tracer.variables.objects import ObjectTracker, find_in_class
+from jitmagic.tracer.variables.descriptors import HEAP_TYPE
+from jitmagic.tracer.variables.objects import PLAIN_WRITES, ObjectTracker, find_in_class
 from jitmagic.tracer.variables.sequences import TupleTracker
 
 if TYPE_CHECKING:
@@ -56,18 +58,24 @@ class ExceptionTracker(ObjectTracker):
         return str(_builtin_base(self.cls)(*(a.constant() for a in self.arguments)))
 
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        if name not in self.pending and self._is_builtin(tx, name):
+            return self._builtin_attribute(name)
+        return super().attribute(tx, name)
+
+    def _is_builtin(self, tx: Evaluator, name: str) -> bool:
+        """Whether no class below the built-in one has a say in what ``name`` is."""
+        base = _builtin_base(self.cls)
+        asked = (name, "__getattribute__", "__getattr__")
+        return all(find_in_class(base, each) is self.guarded_entry(tx, each) for each in asked)
+
+    def _builtin_attribute(self, name: str) -> VariableTracker:
+        """``StopIteration.value``, ``NameError.name`` and the like."""
         if name == "args":
             return TupleTracker(self.arguments)
         if name in CHAIN:
             return self.chain[name]
         if name == "__traceback__":
             return TracebackTracker()
-        if name not in self.pending and find_in_class(_builtin_base(self.cls), name) is find_in_class(self.cls, name):
-            return self._builtin_attribute(name)
-        return super().attribute(tx, name)
-
-    def _builtin_attribute(self, name: str) -> VariableTracker:
-        """``StopIteration.value``, ``NameError.name`` and the like."""
         if not hasattr(_builtin_base(self.cls), name):
             raise self.absent(name)
         if name == "value" and issubclass(self.cls, StopIteration):
@@ -77,15 +85,16 @@ class ExceptionTracker(ObjectTracker):
         raise Unsupported("attribute", f"{self.describe()}.{name}")
 
     def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
-        if name in CHAIN:
+        stock = self._is_builtin(tx, name) and self.guarded_entry(tx, "__setattr__") in PLAIN_WRITES
+        if name in CHAIN and stock:
             self.chain[name] = value
-        elif name == "args":
+        elif name == "args" and stock:
             self.arguments = tx.unpack(value)
-        elif name != "__traceback__":
+        elif name != "__traceback__" or not stock:
             super().set_attribute(tx, name, value)
 
     def truth(self, tx: Evaluator) -> bool:
-        return super().truth(tx) if self.class_attribute(tx, "__len__") is not None else True
+        return super().truth(tx)
 
     def reconstruct(self, emit: Emitter) -> str:
         raise Unsupported("call", f"passing on the exception {self.cls.__name__}")
@@ -102,7 +111,7 @@ class TracebackTracker(VariableTracker):
 
 
 def _builtin_base(cls: type) -> Any:
-    return next(base for base in cls.__mro__ if base.__module__ == "builtins")
+    return next(base for base in cls.__mro__ if home(base) == "builtins" and not base.__flags__ & HEAP_TYPE)
 
 
 def raised_value(raised: Raised) -> ExceptionTracker:
@@ -117,6 +126,8 @@ def construct_exception(
     tx: Evaluator, cls: type, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
 ) -> VariableTracker:
     """``cls(*args, **kwargs)``: ``args`` are kept as they are, then ``__init__`` runs."""
+    for name in ("__new__", "__init__"):
+        tx.output.builder.guard_held_class(cls, name)
     base = _builtin_base(cls)
     if issubclass(base, SPECIAL) or find_in_class(cls, "__new__") is not find_in_class(base, "__new__"):
         raise Unsupported("call", f"{cls.__name__}()")
@@ -176,7 +187,7 @@ EXCEPTION_SLOTS = {"__init__": set_arguments, "__str__": text_of, "__repr__": re
 
 
 def _builtin_exceptions(cls: type[BaseException]) -> Iterator[type[BaseException]]:
-    if cls.__module__ == "builtins":
+    if home(cls) == "builtins":
         yield cls
         for sub in cls.__subclasses__():
             yield from _builtin_exceptions(sub)

@@ -21,8 +21,9 @@ from jitmagic.tracer.signals import NotConstant
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import NO_OBJECT, VariableTracker
 from jitmagic.tracer.variables.mappings import DictTracker
+from jitmagic.tracer.variables.named_tuples import NamedTupleTracker
 from jitmagic.tracer.variables.objects import ObjectTracker
-from jitmagic.tracer.variables.sequences import ListTracker, NamedTupleTracker, TupleTracker
+from jitmagic.tracer.variables.sequences import ListTracker, TupleTracker
 
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator

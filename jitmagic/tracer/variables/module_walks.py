@@ -10,16 +10,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
-from jitmagic.nn.module import Module
 from jitmagic.tracer.guards import ConstantSource, Source
 from jitmagic.tracer.guards.kinds import no_alias_guard
 from jitmagic.tracer.signals import NotConstant, Raised
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
-from jitmagic.tracer.variables.descriptors import find_in_class
 from jitmagic.tracer.variables.iterators import IteratorTracker
 from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.sequences import TupleTracker
+from jitmagic.tracer.variables.stock_methods import STOCK, are_stock
 
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
@@ -48,7 +47,9 @@ class WalkMethod(VariableTracker):
             named = {k: v.constant() for k, v in kwargs.items()}
         except NotConstant:
             raise Unsupported("module-method", self.describe()) from None
-        signature = inspect.signature(Module.__dict__[self.name])
+        if not are_stock(tx, self.module, *_BELOW[self.name]):
+            raise Unsupported("module-method", self.describe())
+        signature = inspect.signature(STOCK[self.name])
         try:
             bound = signature.bind(None, *plain, **named)
         except TypeError as error:
@@ -94,7 +95,7 @@ def _children(tx: Evaluator, module: ObjectTracker) -> Iterator[tuple[str, Objec
 def _modules(
     tx: Evaluator, module: ObjectTracker, prefix: str, unique: bool, seen: list[ObjectTracker]
 ) -> Iterator[tuple[str, ObjectTracker]]:
-    if find_in_class(module.cls, "named_modules") is not Module.__dict__["named_modules"]:
+    if not are_stock(tx, module, "named_modules"):
         raise Unsupported("call", f"{module.describe()}.named_modules()")
     if any(module is other for other in seen):
         return
@@ -184,4 +185,16 @@ WALKS: dict[str, Callable[..., VariableTracker]] = {
     "parameters": _values("_parameters"),
     "named_buffers": _named("_buffers"),
     "buffers": _values("_buffers"),
+}
+# The methods that each of them asks on the way.
+_MEMBERS = ("_named_members", "named_modules")
+_BELOW: dict[str, tuple[str, ...]] = {
+    "named_modules": (),
+    "modules": ("named_modules",),
+    "named_children": (),
+    "children": ("named_children",),
+    "named_parameters": _MEMBERS,
+    "parameters": ("named_parameters", *_MEMBERS),
+    "named_buffers": _MEMBERS,
+    "buffers": ("named_buffers", *_MEMBERS),
 }

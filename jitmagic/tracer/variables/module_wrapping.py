@@ -33,6 +33,7 @@ def wrap_module(builder: Builder, value: Module, source: Source) -> VariableTrac
     known = output.known(value, source)
     if known is not None:
         return known
+    builder.guard_held_class(cls, "__getattribute__")
     if find_in_class(cls, "__getattribute__") is not object.__getattribute__:
         output.guards.add(guard.type_guard(source, cls))
         return OpaqueTracker(value, source, "attribute", f"{source.text}, whose class has its own __getattribute__")

@@ -21,18 +21,20 @@ from jitmagic.nn.module import Module
 from jitmagic.nn.parameter import Parameter
 from jitmagic.tracer.guards import DictSource, GlobalSource, MemberSource, Source, inside
 from jitmagic.tracer.guards.module_kinds import no_key_guard
+from jitmagic.tracer.guards.naming import home
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.functions import BoundMethod
 from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.module_walks import WALKS, WalkMethod
 from jitmagic.tracer.variables.objects import ObjectTracker, find_in_class
+from jitmagic.tracer.variables.stock_methods import are_stock, is_plain_module_class
 
 if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter
     from jitmagic.tracer.evaluator import Evaluator
 
-__all__ = ["HOOKS", "TABLES", "NNModuleTracker", "is_builtin_class", "is_plain_module_class"]
+__all__ = ["HOOKS", "TABLES", "NNModuleTracker", "is_builtin_class"]
 
 PACKAGE = Module.__module__.rpartition(".")[0]
 TABLES = ("_parameters", "_buffers", "_modules")  # in the order in which Module.__getattr__ asks them
@@ -43,14 +45,9 @@ PLAIN = frozenset(
 )
 
 
-def is_plain_module_class(cls: type) -> bool:
-    """Whether instances begin as ``Module.__new__`` makes them."""
-    return issubclass(cls, Module) and find_in_class(cls, "__new__") is Module.__dict__["__new__"]
-
-
 def is_builtin_class(cls: type) -> bool:
     """Whether the class itself is defined in ``jitmagic.nn``; a subclass elsewhere is the user's."""
-    return cls.__module__ == PACKAGE or cls.__module__.startswith(PACKAGE + ".")
+    return home(cls) == PACKAGE or home(cls).startswith(PACKAGE + ".")
 
 
 def is_layer_class(cls: type) -> bool:
@@ -87,7 +84,7 @@ class NNModuleTracker(ObjectTracker):
 
     # -- reads
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
-        if name in WALKS and self.guarded_entry(tx, name) is Module.__dict__[name]:
+        if name in WALKS and are_stock(tx, self, name):
             return WalkMethod(self, name)
         found = super().attribute(tx, name)
         if name in PLAIN and isinstance(found, BoundMethod) and self._is_stock(tx, name):
@@ -97,11 +94,11 @@ class NNModuleTracker(ObjectTracker):
         return found
 
     def _is_stock(self, tx: Evaluator, name: str) -> bool:
-        return self.guarded_entry(tx, name) is Module.__dict__[name]
+        return are_stock(tx, self, name)
 
     def fall_back(self, tx: Evaluator, name: str, raised: Raised) -> VariableTracker:
         """The stock ``Module.__getattr__`` is answered from the tables; others are traced."""
-        if self.guarded_entry(tx, "__getattr__") is not Module.__dict__["__getattr__"]:
+        if not are_stock(tx, self, "__getattr__"):
             return super().fall_back(tx, name, raised)
         found = self.registered(tx, name)
         if found is None:
@@ -163,9 +160,8 @@ class NNModuleTracker(ObjectTracker):
 
     def _goes_straight(self, tx: Evaluator) -> bool:
         """Whether nothing but ``forward`` happens: stock call protocol, no hooks here or for all modules (row N45)."""
-        for name in ("__call__", "_call_impl"):
-            if self.guarded_entry(tx, name) is not Module.__dict__[name]:
-                return False
+        if not are_stock(tx, self, "__call__", "_call_impl"):
+            return False
         if self.own(tx, "_call_impl") is not None or not self._has_call_protocol(tx):
             return False
         return not any(tx.truth(table) for table in self._hook_tables(tx))

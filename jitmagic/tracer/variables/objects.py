@@ -97,7 +97,7 @@ class ObjectTracker(VariableTracker):
         if name == "__class__":
             return tx.output.builder.constant_object(tx, self.cls)
         try:
-            if find_in_class(self.cls, "__getattribute__") in PLAIN_READS:
+            if self.guarded_entry(tx, "__getattribute__") in PLAIN_READS:
                 return self.read(tx, name)
             return self._by_own_rule(tx, "__getattribute__", [Constant(name)], f"{self.describe()}.{name}")
         except Raised as raised:
@@ -157,13 +157,13 @@ class ObjectTracker(VariableTracker):
 
     # -- writes
     def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
-        if find_in_class(self.cls, "__setattr__") in PLAIN_WRITES:
+        if self.guarded_entry(tx, "__setattr__") in PLAIN_WRITES:
             self.store(tx, name, value)
         elif not refuse_frozen(self.cls, name, "assign to"):
             self._by_own_rule(tx, "__setattr__", [Constant(name), value], f"{self.describe()}.{name} = ...")
 
     def delete_attribute(self, tx: Evaluator, name: str) -> None:
-        if find_in_class(self.cls, "__delattr__") in PLAIN_WRITES:
+        if self.guarded_entry(tx, "__delattr__") in PLAIN_WRITES:
             self.remove(tx, name)
         elif not refuse_frozen(self.cls, name, "delete"):
             self._by_own_rule(tx, "__delattr__", [Constant(name)], f"del {self.describe()}.{name}")
@@ -199,7 +199,6 @@ class ObjectTracker(VariableTracker):
         entry = self.guarded_entry(tx, name)
         if not self.cls.__dictoffset__ and not is_data(entry):
             raise Unsupported("store", f"{self.describe()}.{name} = ...")
-        self.guarded_entry(tx, "__setattr__")
         return entry
 
     # -- other operations go through the class's methods
@@ -377,7 +376,7 @@ class AttributesTracker(VariableTracker):
         return found
 
     def set_item(self, tx: Evaluator, key: VariableTracker, value: VariableTracker) -> None:
-        if is_data(find_in_class(self.owner.cls, key.constant())):
+        if is_data(self.owner.guarded_entry(tx, key.constant())):
             raise Unsupported("store", f"{self.owner.describe()}.__dict__[...]")
         self.owner.store(tx, key.constant(), value)
 

@@ -1,10 +1,8 @@
-"""Lists, tuples, named tuples, ranges and slices."""
+"""Lists, tuples, ranges and slices."""
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
@@ -14,8 +12,6 @@ from jitmagic.tracer.guards import Source
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, register_container
-from jitmagic.tracer.variables.descriptors import find_in_class
-from jitmagic.tracer.variables.functions import BoundMethod
 from jitmagic.tracer.variables.iterators import CountedIterator, SequenceIterator
 from jitmagic.tracer.variables.number import SymbolicInt, wrap_size
 
@@ -25,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ListTracker",
-    "NamedTupleTracker",
     "RangeTracker",
     "SequenceMethod",
     "SequenceTracker",
@@ -110,63 +105,6 @@ class TupleTracker(SequenceTracker):
     """A tuple."""
 
     kind = tuple
-
-
-_FIELD: Any = type(namedtuple("_Sample", "field").field)  # type: ignore[attr-defined]  # a field has no other name
-
-
-class NamedTupleTracker(TupleTracker):
-    """A named tuple: a tuple with its class and field names."""
-
-    def __init__(self, cls: type, items: Iterable[VariableTracker], source: Source | None = None) -> None:
-        super().__init__(items, source)
-        self.cls = cls
-
-    def python_type(self) -> type:
-        return self.cls
-
-    def constant(self) -> Any:
-        return self.cls(*(v.constant() for v in self.items))
-
-    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
-        fields: tuple[str, ...] = self.cls._fields  # type: ignore[attr-defined]  # a slice gives a list
-        entry = find_in_class(self.cls, name)
-        if name in fields and type(entry) is _FIELD:
-            tx.output.builder.guard_held_class(self.cls, name)
-            return tx.realize(self.items[fields.index(name)])
-        if name == "_fields":
-            return TupleTracker([Constant(f) for f in fields])
-        if name in ("_replace", "_asdict"):
-            return NamedTupleMethod(self, name)
-        if isinstance(entry, FunctionType | property) and not name.startswith("__"):
-            tx.output.builder.guard_held_class(self.cls, name)
-            held = tx.output.builder.constant_object
-            if isinstance(entry, property):
-                return held(tx, entry.fget).call(tx, [self], {})
-            return BoundMethod(held(tx, entry), self)
-        return super().attribute(tx, name)
-
-    def reconstruct(self, emit: Emitter) -> str:
-        return f"{emit.constant(self.cls)}({', '.join(emit.value(v) for v in self.items)})"
-
-
-class NamedTupleMethod(VariableTracker):
-    """``_replace`` or ``_asdict``, not called yet."""
-
-    def __init__(self, receiver: NamedTupleTracker, name: str) -> None:
-        self.receiver = receiver
-        self.name = name
-
-    def call(
-        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
-    ) -> VariableTracker:
-        fields: tuple[str, ...] = self.receiver.cls._fields  # type: ignore[attr-defined] # a named tuple has them
-        values = dict(zip(fields, self.receiver.items, strict=True))
-        if args or any(k not in values for k in kwargs):
-            raise Unsupported("call", f"{self.name}() with these arguments")
-        if self.name == "_asdict":
-            return tx.language.builtins[dict](tx, **values)
-        return NamedTupleTracker(self.receiver.cls, {**values, **kwargs}.values())
 
 
 class ListTracker(SequenceTracker):
@@ -334,10 +272,6 @@ LIST_METHODS: dict[str, Callable[..., VariableTracker]] = {
     "sort": _sort,
     "__imul__": _repeat,
 }
-
-
-def is_named_tuple_class(cls: type) -> bool:
-    return issubclass(cls, tuple) and hasattr(cls, "_fields") and hasattr(cls, "_field_defaults")
 
 
 class SliceTracker(VariableTracker):

@@ -70,6 +70,9 @@ ROWS = [
         "def f(x, y): return x.sum() + y.sum() if x.shape[0] == y.shape[0] else x.sum()\n",
         "x, y = x + 1, y + 1",
         "f(np.ones((4, 3)), np.ones((4, 3))); x, y = np.ones((5, 3)), np.ones((6, 3))", "f(x, y)"),
+    Row("SUBCLASS_MATCH", "import collections.abc\nclass B: pass\nb = B()\n"
+        "def f(x): return x * 2 if isinstance(b, collections.abc.Sized) else x",
+        "class C: pass\ncollections.abc.Sized.register(C)", "collections.abc.Sized.register(B)"),
     Row("TYPE_MATCH", "s = np.float64(2)\ndef f(x): return x * s", "s = np.float64(3)", "s = np.float32(3)"),
     # forms of checks
     Row("absent", OBJECT, "a.j = 2.0", "a.k = 3.0"),

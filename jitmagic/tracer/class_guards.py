@@ -1,0 +1,47 @@
+"""Takes what a trace has asked a class, adds the guards that make the answer the same at the next call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jitmagic.tracer.guards import kinds as guard
+from jitmagic.tracer.guards.contents import bases_guard, special_methods_guard
+from jitmagic.tracer.guards.holding import is_library
+from jitmagic.tracer.variables.base import VariableTracker
+
+if TYPE_CHECKING:
+    from jitmagic.tracer.output import OutputGraph
+
+__all__ = ["ClassGuards"]
+
+HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class whose entries can be changed
+_IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: one whose entries cannot, all the same
+
+
+class ClassGuards:
+    """The part of the builder that guards classes; ``stand_ins`` are those made in the trace."""
+
+    output: OutputGraph
+    stand_ins: dict[int, tuple[Any, VariableTracker]]
+
+    def guard_held_class(self, cls: type, name: str) -> None:
+        """For instances made in the trace: their class still holds what it held."""
+        if self._can_change(cls):
+            held = self.output.constant_source(cls, cls.__name__)
+            self.output.guards.add(guard.own_class_attribute_guard(held, cls, name))
+
+    def guard_bases(self, cls: type) -> None:
+        """What the class is a subclass of, where that can be changed."""
+        if self._can_change(cls) and not cls.__flags__ & _IMMUTABLE_TYPE:
+            self.output.guards.add(bases_guard(self.output.constant_source(cls, cls.__name__), cls))
+
+    def guard_special_methods(self, cls: type) -> None:
+        """For a class whose instances are treated as those of a built-in class: none of its operations is another.
+
+        Classes of installed modules are taken to stay as they are.
+        """
+        if self._can_change(cls) and not is_library(cls):
+            self.output.guards.add(special_methods_guard(self.output.constant_source(cls, cls.__name__), cls))
+
+    def _can_change(self, cls: type) -> bool:
+        return id(cls) not in self.stand_ins and bool(cls.__flags__ & HEAP_TYPE)
