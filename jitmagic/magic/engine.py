@@ -38,4 +38,4 @@ class Engine:
     draw: Draw
     backends: Callable[[], Iterable[str]]
     reset: Callable[[], object]
-    run_loop: Callable[[Any, dict[str, Any], str], bool] | None = None  # a loop of the cell itself, as one kernel
+    run_loop: Callable[[Any, dict[str, Any], str, bool], bool] | None = None  # a loop of the cell itself, as one kernel

@@ -34,6 +34,8 @@ def _engine() -> Engine:
     return Engine(api.compile, compiled_functions, _loader().draw_card, api.list_backends, api.reset, _run_loop)
 
 
-def _run_loop(statement: Any, namespace: dict[str, Any], filename: str) -> bool:
-    ran: bool = importlib.import_module("jitmagic.runtime.once").run_if_long(statement, namespace, filename)
+def _run_loop(statement: Any, namespace: dict[str, Any], filename: str, is_long: bool) -> bool:
+    """Run a loop as one kernel, if it is known to take long or looks so."""
+    once = importlib.import_module("jitmagic.runtime.once")
+    ran: bool = (once.run_once if is_long else once.run_if_long)(statement, namespace, filename)
     return ran

@@ -18,6 +18,7 @@ from typing import Any
 
 from jitmagic.magic.failure import out_of_coroutine
 from jitmagic.magic.rewrite import bind
+from jitmagic.magic.rounds import in_pieces, may_be_kernel
 from jitmagic.magic.source import CellSource
 
 __all__ = ["CellProgram", "Outcome", "parse", "run", "run_async"]
@@ -30,7 +31,7 @@ class CellProgram:
     tree: ast.Module
     filename: str
     table: Mapping[str, Any]
-    run_loop: Callable[[ast.stmt, dict[str, Any], str], bool] | None = None  # for loops at top level
+    run_loop: Callable[[ast.stmt, dict[str, Any], str, bool], bool] | None = None  # for loops at top level
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +109,20 @@ def _codes(shell: Any, program: CellProgram) -> Iterator[tuple[ast.stmt, CodeTyp
 
 def _ran_compiled(shell: Any, program: CellProgram, node: ast.stmt) -> bool:
     """Whether a loop at top level was run as one kernel, with all that it leaves in the namespace."""
-    if program.run_loop is None or shell.user_ns is not shell.user_global_ns:
+    __tracebackhide__ = True
+    run_loop = program.run_loop
+    if run_loop is None or shell.user_ns is not shell.user_global_ns:
         return False
-    return program.run_loop(node, shell.user_ns, program.filename)
+    if not may_be_kernel(node):
+        return run_loop(node, shell.user_ns, program.filename, False)
+
+    def compiled(tree: ast.AST) -> CodeType:
+        return _compile(shell, tree, program.filename, "exec")
+
+    def rest() -> bool:
+        return run_loop(node, shell.user_ns, program.filename, True)
+
+    return in_pieces(node, compiled, shell.user_ns, rest, program.table)  # type: ignore[arg-type]  # a while loop
 
 
 def _compile(shell: Any, tree: ast.AST, filename: str, mode: str) -> CodeType:

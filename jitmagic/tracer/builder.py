@@ -67,6 +67,7 @@ from jitmagic.tracer.variables.sequences import (
     TupleTracker,
 )
 from jitmagic.tracer.variables.sets import SetTracker
+from jitmagic.tracer.variables.vectorized import is_vectorize, wrap_vectorize
 
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
@@ -466,6 +467,7 @@ _BY_TEST: tuple[tuple[Callable[[Any], bool], Make], ...] = (
     (is_a(np.dtype), Builder.dtype),
     (is_a(enum.Enum), Builder.identical),
     (is_named_tuple, Builder.sequence),
+    (is_vectorize, wrap_vectorize),
     (is_numpy, Builder.callable),
     (is_numba_ufunc, Builder.numba_ufunc),
 )

@@ -14,6 +14,7 @@ from jitmagic.tracer import (
     container_calls,
     contexts,
     conversion_calls,
+    elementwise_calls,
     function_calls,
     gradient_calls,
     graph_calls,
@@ -152,4 +153,5 @@ BUILTINS: dict[Any, Handler] = {
     **numpy_calls.ROWS,
     **optimizer_calls.ROWS,
     **schedules.ROWS,
+    **elementwise_calls.ROWS,
 }

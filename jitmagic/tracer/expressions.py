@@ -9,10 +9,12 @@ from typing import Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.ops.python_numbers import TRUTH, NumberOp
+from jitmagic.tracer.disguises import undisguised
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.flow import capture_choice
 from jitmagic.tracer.generators import GeneratorExpression
 from jitmagic.tracer.identity import same_object
+from jitmagic.tracer.loops.disguised import capture_list, stream_of
 from jitmagic.tracer.operators import binary, compare, unary
 from jitmagic.tracer.rounds import bind_in_scope, count_rounds
 from jitmagic.tracer.scopes import Scope
@@ -257,8 +259,18 @@ def evaluate_arguments(tx: Evaluator, node: ast.Call) -> tuple[list[VariableTrac
 
 def _call(tx: Evaluator, node: ast.Call) -> VariableTracker:
     function = tx.eval(node.func)
+    found = undisguised(tx, node, function, functools.partial(_made, tx))
+    if found is not None:
+        return found
     args, kwargs = evaluate_arguments(tx, node)
     return function.call(tx, args, kwargs)
+
+
+def _made(tx: Evaluator, node: Any, first: VariableTracker) -> VariableTracker:
+    """The tracker of a comprehension whose outermost iterable has a value."""
+    if isinstance(node, ast.ListComp):
+        return _items_of(tx, node, first)
+    return GeneratorExpression(tx, node, Scope(), first)
 
 
 def _lambda(tx: Evaluator, node: ast.Lambda) -> VariableTracker:
@@ -275,9 +287,12 @@ def make_function(tx: Evaluator, node: ast.FunctionDef | ast.Lambda) -> NestedFu
     return NestedFunction(code, node, tx, cells, defaults, kwdefaults)
 
 
-def _comprehension(tx: Evaluator, node: Any, add: Callable[[], None]) -> None:
-    """Run the loops of a comprehension, calling ``add`` for every round that passes the conditions."""
-    first = tx.eval(node.generators[0].iter).iterate(tx)
+def _comprehension(tx: Evaluator, node: Any, add: Callable[[], None], over: VariableTracker | None = None) -> None:
+    """Run the loops of a comprehension, calling ``add`` for every round that passes the conditions.
+
+    ``over`` is the outermost iterable, if it has been evaluated.
+    """
+    first = (over or tx.eval(node.generators[0].iter)).iterate(tx)
     tx.scopes.append(Scope())
     try:
         _loops(tx, node.generators, 0, first, add)
@@ -291,7 +306,7 @@ def _loops(
     generator = generators[level]
     if generator.is_async:
         raise Unsupported("generator", "an asynchronous comprehension")
-    rounds = count_rounds(tx, ast.unparse(generator.iter))
+    rounds = count_rounds(tx, ast.unparse(generator.iter), generator.target.lineno)
     while (item := iterator.next_item(tx)) is not None:
         rounds()
         bind_in_scope(tx, generator.target, item)
@@ -305,8 +320,14 @@ def _loops(
 
 
 def _list_comprehension(tx: Evaluator, node: ast.ListComp) -> VariableTracker:
+    stream = stream_of(tx, node, functools.partial(_made, tx))
+    found = capture_list(tx, stream)
+    return found if found is not None else stream.fallback()
+
+
+def _items_of(tx: Evaluator, node: ast.ListComp, first: VariableTracker) -> ListTracker:
     items: list[VariableTracker] = []
-    _comprehension(tx, node, lambda: items.append(tx.eval(node.elt)))
+    _comprehension(tx, node, lambda: items.append(tx.eval(node.elt)), first)
     return ListTracker(items)
 
 

@@ -27,11 +27,13 @@ Steps = Iterator[VariableTracker]
 class GeneratorExpression(IteratorTracker):
     """The first iterable is evaluated at once, everything else in steps: one stack entry per loop level."""
 
-    def __init__(self, tx: Evaluator, node: ast.GeneratorExp, scope: Scope) -> None:
+    def __init__(
+        self, tx: Evaluator, node: ast.GeneratorExp, scope: Scope, first: VariableTracker | None = None
+    ) -> None:
         self.owner = tx
         self.node = node
         self.scope = scope
-        self.iterators: list[VariableTracker] = [tx.eval(node.generators[0].iter).iterate(tx)]
+        self.iterators: list[VariableTracker] = [(first or tx.eval(node.generators[0].iter)).iterate(tx)]
         self.outer = list(tx.scopes)
 
     def python_type(self) -> type:

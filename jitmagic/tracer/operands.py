@@ -57,7 +57,7 @@ def contains_itself(value: VariableTracker, around: tuple[VariableTracker, ...] 
     """Whether a container holds itself, directly or through others."""
     if isinstance(value, Lazy):
         value = value.realize()
-    if not isinstance(value, SequenceTracker | DictTracker):
+    if not isinstance(value, SequenceTracker | DictTracker) or getattr(value, "held", None) is not None:
         return False
     if any(value is each for each in around):
         return True
@@ -87,7 +87,7 @@ _OPERANDS: dict[type, Callable[[Any, Any], Any]] = {
     SymbolicInt: lambda tx, v: v.value,
     Constant: _constant,
     TupleTracker: lambda tx, v: tuple(operand(tx, i) for i in v.items),
-    ListTracker: lambda tx, v: [operand(tx, i) for i in v.items],
+    ListTracker: lambda tx, v: [operand(tx, i) for i in v.items] if v.held is None else v.held.array.node,
     SliceTracker: lambda tx, v: slice(*(operand(tx, p) for p in v.parts)),
     RangeTracker: lambda tx, v: v.constant(),
     DictTracker: lambda tx, v: {k: operand(tx, i) for k, i in v.items.items()},

@@ -255,7 +255,7 @@ class OutputGraph:
         if source is not None and isinstance(meta, ArrayMeta) and meta.writeable == is_writeable:
             self.guards.add(writeable_guard(source, is_writeable))
 
-    def note_refusal(self, loop: ast.stmt, error: BaseException) -> None:
+    def note_refusal(self, loop: ast.stmt | ast.expr, error: BaseException) -> None:
         """Why a loop is not kept as a loop; shown if it then becomes a break."""
         self.refusals[loop.lineno] = getattr(error, "detail", "") or str(error)
 

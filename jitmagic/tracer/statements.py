@@ -14,6 +14,7 @@ from jitmagic.tracer.expressions import OPERATORS, evaluate_test, make_function
 from jitmagic.tracer.flow import capture_branch, capture_for, capture_returns, capture_while
 from jitmagic.tracer.guards import ItemSource
 from jitmagic.tracer.loops import capture_loop, capture_run
+from jitmagic.tracer.loops.appends import capture_appending
 from jitmagic.tracer.loops.runs import RETURNED, runs_from
 from jitmagic.tracer.operators import in_place
 from jitmagic.tracer.resume import BreakHere
@@ -223,7 +224,8 @@ def _keep_loop_whole(tx: Evaluator) -> None:
 def _for(tx: Evaluator, node: ast.For) -> Flow:
     made_before = len(tx.output.generators)
     iterable = tx.eval(node.iter)
-    if _is_long(iterable, node) and (capture_loop(tx, node) or _captured_at_once(tx, node, iterable)):
+    is_long = _is_long(iterable, node)
+    if is_long and (capture_appending(tx, node) or capture_loop(tx, node) or _captured_at_once(tx, node, iterable)):
         return None
     if tx.place(node) in tx.output.policy.whole and capture_for(tx, node, iterable):
         return None
@@ -265,7 +267,7 @@ def _is_long(rounds: VariableTracker, node: ast.For) -> bool:
 
 
 def _while(tx: Evaluator, node: ast.While) -> Flow:
-    if capture_loop(tx, node):
+    if capture_appending(tx, node) or capture_loop(tx, node):
         return None
     if tx.place(node) in tx.output.policy.whole and capture_while(tx, node, evaluate_test):
         return None

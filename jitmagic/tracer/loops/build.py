@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jitmagic.graph import region as ir
 from jitmagic.tracer.loops.callees import body_of
 from jitmagic.tracer.loops.cases import Made, all_cases, bind
+from jitmagic.tracer.loops.comprehended import COMPREHENSIONS, bound_by
 from jitmagic.tracer.loops.expressions import Expressions, Outside, Turn, cast
+from jitmagic.tracer.loops.folds import COMPENSATES, compensated_sum, folded, is_fold
 from jitmagic.tracer.loops.kinds import CODES, UNBOUND, Kinds, Types, coerce, join_all, tag, variable
 from jitmagic.tracer.loops.leaving import without_else
 from jitmagic.tracer.loops.rules import is_integer, refuse, store_is_exact
@@ -79,7 +81,9 @@ class Builder:
                 made, self.types = all_cases(self._variables(nodes), self.types, self._maker(nodes, make))
             except Turn as turn:
                 name = self._turned_name(turn.node)
-                before = (*before, *self.block(self._turned(turn.node, name)))
+                turned = self._turned(turn.node, name)
+                self.rebound |= names_in(turned, stores_only=True)
+                before = (*before, *self.block(turned))
                 nodes = [replaced(n, turn.node, name) for n in nodes]
             else:
                 return (*before, *made)
@@ -91,12 +95,32 @@ class Builder:
 
     def _turned(self, node: ast.expr, name: ast.Name) -> list[ast.stmt]:
         """Statements that bind ``name`` to the value of an expression."""
-        if not isinstance(node, ast.Call) or self.outside.function(node.func) is not None:
+        if not isinstance(node, ast.Call):
             return spelled_out(node, name)
-        return self.inlined(node, name.id)
+        function = self.outside.function(node.func)
+        if is_fold(function, node):
+            return self._folded(function or "", node, name.id)
+        return self.inlined(node, name.id) if function is None else spelled_out(node, name)
+
+    def _folded(self, function: str, node: ast.Call, name: str) -> list[ast.stmt]:
+        """``sum`` of Python floats is another algorithm than that of other numbers, from Python 3.12 on."""
+        made = folded(function, node, name, self._is_map)
+        if not COMPENSATES or function != "builtins.sum":
+            return made
+        trial = replace(self, types=dict(self.types), written=set(self.written), loops=[], copies=dict(self.copies))
+        trial.block(made)
+        kinds = set(trial.types.get(f"{name}_element", UNBOUND).all) - {"unbound"}
+        if "pyfloat" not in kinds:
+            return made
+        if kinds != {"pyfloat"}:
+            raise refuse(f"the call {ast.unparse(node)} of floats and other numbers")
+        return compensated_sum(node, name, self._is_map)
+
+    def _is_map(self, node: ast.expr) -> bool:
+        return self.outside.function(node) == "builtins.map"
 
     def inlined(self, node: ast.Call, result: str) -> list[ast.stmt]:
-        function = self.outside.callee(node.func)
+        function = node.func if isinstance(node.func, ast.Lambda) else self.outside.callee(node.func)
         if function is None or len(self.copies) >= COPIES:
             raise refuse(f"the call {ast.unparse(node)}")
         serial = self.copies.setdefault(self.place(node), len(self.copies) + 1)
@@ -112,7 +136,9 @@ class Builder:
         return lambda kinds: make(Expressions(self.outside, kinds, self.counters), nodes)
 
     def _variables(self, nodes: Sequence[ast.expr]) -> list[str]:
-        found = (n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name))
+        inside = [n for node in nodes for n in ast.walk(node)]
+        own = set().union(*(bound_by(n) for n in inside if isinstance(n, COMPREHENSIONS)))
+        found = (n.id for n in inside if isinstance(n, ast.Name) and n.id not in own)
         return [n for n in dict.fromkeys(found) if n in self.types or n in self.rebound]
 
     def condition(self, node: ast.expr) -> tuple[Block, ir.Expr]:
@@ -261,6 +287,8 @@ def _if(b: Builder, node: ast.If) -> Block:
     first, test = b.condition(node.test)
     if leaves(first):
         return first
+    if isinstance(test, ir.Const):
+        return (*first, *b.block(node.body if test.value else node.orelse))
     before = dict(b.types)
     body = b.block(node.body)
     left = b.types

@@ -17,8 +17,10 @@ from types import FunctionType
 from typing import Any
 
 from jitmagic.tracer.frame import Frame, frame_of
+from jitmagic.tracer.loops.comprehended import renamed, scoped
 from jitmagic.tracer.loops.leaving import without_returns
 from jitmagic.tracer.loops.rules import refuse
+from jitmagic.tracer.variables.functions import NestedFunction
 
 __all__ = ["body_of"]
 
@@ -26,32 +28,58 @@ FAR = 1_000_000  # added to line numbers, so that places in two copies of one bo
 
 
 def body_of(
-    node: ast.Call, function: FunctionType, result: str, serial: int, is_array: Callable[[ast.expr], bool]
+    node: ast.Call,
+    function: FunctionType | NestedFunction | ast.Lambda,
+    result: str,
+    serial: int,
+    is_array: Callable[[ast.expr], bool],
 ) -> list[ast.stmt]:
     """Statements that bind ``result`` to what the call gives; without a value they leave it unbound.
 
     Raises Unsupported for callees that are more than positional parameters and statements.
     """
-    frame = frame_of(function)
+    if isinstance(function, ast.Lambda):
+        return _expression_of(node, function, result, serial, is_array)
+    frame = Frame(function.code, function.node) if isinstance(function, NestedFunction) else frame_of(function)
     definition: Any = frame.node
-    _check(function, frame, node)
+    _check(frame, node, is_nested=isinstance(function, NestedFunction))
     prefix = f"{result}_"
-    given = dict(zip(_parameters(definition), node.args, strict=False))
-    given |= {k.arg: k.value for k in node.keywords if k.arg is not None}
-    if sorted(given) != sorted(_parameters(definition)):
-        raise refuse(f"the call {ast.unparse(node)}")
+    given = _given(node, definition)
     stored = {n.id for s in frame.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     arrays = {p: value for p, value in given.items() if p not in stored and is_array(value)}
     first = [_set(prefix + p, value, node) for p, value in given.items() if p not in arrays]
-    renamed = {name: prefix + name for name in frame.local_names if name not in arrays}
-    body = [_Renamed(renamed, arrays).visit(copy.deepcopy(s)) for s in frame.body]
+    names = {name: prefix + name for name in frame.local_names if name not in arrays}
+    body = [_Renamed(names, arrays).visit(copy.deepcopy(s)) for s in scoped(frame.body)]
     made = [*first, *without_returns(body, result, node)]
     return [_moved(s, serial) for s in made]
 
 
-def _check(function: FunctionType, frame: Frame, node: ast.Call) -> None:
+def _expression_of(
+    node: ast.Call, function: ast.Lambda, result: str, serial: int, is_array: Callable[[ast.expr], bool]
+) -> list[ast.stmt]:
+    """The same for a lambda that stands in the place of the call: other names than its own are those around it."""
+    args = function.args
+    if args.vararg or args.kwarg or args.kwonlyargs or any(isinstance(a, ast.Starred) for a in node.args):
+        raise refuse(f"the call {ast.unparse(node)}")
+    given = _given(node, function)
+    arrays = {p: value for p, value in given.items() if is_array(value)}
+    first = [_set(f"{result}_{p}", value, node) for p, value in given.items() if p not in arrays]
+    value = renamed(function.body, {p: f"{result}_{p}" for p in given if p not in arrays})
+    return [_moved(s, serial) for s in (*first, _set(result, _Renamed({}, arrays).visit(value), node))]
+
+
+def _given(node: ast.Call, definition: Any) -> dict[str, ast.expr]:
+    """The arguments by parameter."""
+    given = dict(zip(_parameters(definition), node.args, strict=False))
+    given |= {k.arg: k.value for k in node.keywords if k.arg is not None}
+    if sorted(given) != sorted(_parameters(definition)):
+        raise refuse(f"the call {ast.unparse(node)}")
+    return given
+
+
+def _check(frame: Frame, node: ast.Call, *, is_nested: bool) -> None:
     args = frame.node.args
-    plain = not (args.vararg or args.kwarg or args.kwonlyargs) and not function.__code__.co_freevars
+    plain = not (args.vararg or args.kwarg or args.kwonlyargs) and (is_nested or not frame.code.co_freevars)
     if frame.is_generator or not plain or any(isinstance(a, ast.Starred) for a in node.args):
         raise refuse(f"the call {ast.unparse(node)}")
     if len(node.args) > len(_parameters(frame.node)):

@@ -19,11 +19,12 @@ from jitmagic.graph.meta import ArrayMeta, Meta, PyMeta
 from jitmagic.graph.region_call import RegionCall
 from jitmagic.ops.record import Arguments, Inferred, Op
 from jitmagic.tracer.loops.build import Builder, leaves
+from jitmagic.tracer.loops.comprehended import scoped
 from jitmagic.tracer.loops.kinds import CODES, UNBOUND, Kinds, Types, tag, variable
 from jitmagic.tracer.loops.plain import plain_function
 from jitmagic.tracer.loops.prune import prune
 from jitmagic.tracer.loops.rules import refuse
-from jitmagic.tracer.loops.runs import RETURNED, as_statements
+from jitmagic.tracer.loops.runs import RETURNED, TEMPORARY, as_statements
 from jitmagic.tracer.loops.surroundings import Surroundings, scalar_type
 from jitmagic.tracer.names import names_in
 from jitmagic.tracer.operands import wrap_node
@@ -34,7 +35,7 @@ from jitmagic.tracer.variables.base import VariableTracker
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
 
-__all__ = ["capture_loop", "capture_run"]
+__all__ = ["capture_loop", "capture_run", "capture_values", "kinds_of", "writes_arrays"]
 
 _PYTHON_TYPES: Mapping[str, type] = {"pyint": int, "pyfloat": float, "pybool": bool}
 
@@ -58,11 +59,30 @@ def _attempt(tx: Evaluator, nodes: Nodes) -> BaseException | None:
     """Why it could not be done, or None."""
     before = len(tx.output.graph.nodes)
     try:
-        _capture(tx, nodes)
+        capture_values(tx, nodes)
     except (Unsupported, NotConstant, Raised) as error:
         tx.output.graph.forget_calls(before)
         return error
     return None
+
+
+def kinds_of(tx: Evaluator, nodes: Nodes, name: str) -> tuple[str, ...]:
+    """What a variable may be after the statements, without adding them to anything."""
+    return tuple(k for k in _built(tx, nodes).types.get(name, UNBOUND).all if k != "unbound")
+
+
+def writes_arrays(tx: Evaluator, nodes: Nodes) -> bool:
+    """Whether the statements store in arrays."""
+    return bool(_built(tx, nodes).written)
+
+
+def _built(tx: Evaluator, nodes: Nodes) -> Builder:
+    statements = scoped(nodes)
+    rebound = frozenset(names_in(statements, stores_only=True))
+    start = {n: Kinds((str(scalar_type(v)),)) for n, v in _entry(tx, rebound).items()}
+    builder = Builder(Surroundings(tx, rebound), start, rebound)
+    builder.block(statements)
+    return builder
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +96,36 @@ class _Captured:
     region: ir.Region
 
 
-def _capture(tx: Evaluator, nodes: Nodes) -> None:
-    statements = as_statements(nodes)
+def capture_values(
+    tx: Evaluator,
+    nodes: Nodes,
+    wanted: Sequence[str] | None = None,
+    *,
+    also: Sequence[str] = (),
+    of: Nodes | None = None,
+) -> None:
+    """Add the statements to the graph as one node and rebind what they rebind, or only the ``wanted`` names.
+
+    ``of`` are the statements of the function that these were made of, ``also`` names that they have besides.
+    Raises Unsupported and its kin where that cannot be; nothing is rebound then.
+    """
+    statements = scoped(as_statements(nodes))
     rebound = frozenset(names_in(statements, stores_only=True))
-    known = {n for n in rebound if not n.startswith(RETURNED)} <= tx.frame.local_names
-    if tx.scopes or any(name in tx.cells for name in rebound) or not known:
+    own = {n for n in rebound if not n.startswith(TEMPORARY)}
+    if own and (tx.scopes or any(map(_is_shared(tx), own)) or not own <= tx.frame.local_names):
         raise refuse("variables of another scope")
     outside = Surroundings(tx, rebound)
     entry = _entry(tx, rebound)
-    if foreign := (rebound & set(tx.locals)) - set(entry) & _loaded_in(nodes):
+    bound = {*tx.locals, *(n for n, c in tx.cells.items() if c.content is not None)}
+    if foreign := (rebound & bound) - set(entry) & _loaded_in(nodes):
         raise refuse(f"{', '.join(sorted(foreign))}, which holds no number before the loop")
     start = {name: Kinds((str(scalar_type(value)),)) for name, value in entry.items()}
     builder = Builder(outside, dict(start), rebound)
     body = builder.block(statements)
     if leaves(body) or any(isinstance(s, ir.For | ir.While) and leaves(s.body) for s in body):
         raise refuse("a variable that has no value when it is read")
-    last, results = _results(_needed(tx, nodes, rebound), start, builder.types)
+    needed = [*_needed(tx, nodes if of is None else of, rebound), *also] if wanted is None else wanted
+    last, results = _results(needed, start, builder.types)
     first = [ir.Assign(tag(n), ir.Const(CODES[k.place], "pyint")) for n, k in start.items()]
     arrays = tuple(
         ir.ArrayParameter(p.name, p.dtype, p.ndim, p.name in builder.written, p.is_contiguous)
@@ -107,9 +141,15 @@ def _capture(tx: Evaluator, nodes: Nodes) -> None:
     _add_node(tx, _Captured(nodes, outside, entry, results, region))
 
 
+def _is_shared(tx: Evaluator) -> Callable[[str], bool]:
+    """Whether a name may be read by functions that existed before the call; comprehensions here make cells, too."""
+    return lambda name: name in tx.cells and tx.cells[name].real is not None
+
+
 def _entry(tx: Evaluator, rebound: frozenset[str]) -> dict[str, VariableTracker]:
     """The numbers that the names hold before the loop; other values are not for a region to read."""
-    values = {name: tx.realize(tx.locals[name]) for name in sorted(rebound & set(tx.locals))}
+    held = {**tx.locals, **{n: c.content for n, c in tx.cells.items() if c.content is not None}}
+    values = {name: tx.realize(held[name]) for name in sorted(rebound & set(held))}
     return {name: value for name, value in values.items() if scalar_type(value) is not None}
 
 

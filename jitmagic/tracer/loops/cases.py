@@ -126,18 +126,35 @@ def _shared(
         others = sorted({*found.values()} - {kind})
         if others:
             after[name] = Kinds(tuple(sorted({kind, *others}, key=CODES.__getitem__)), kind)
-            made = (*made[:-1], *_tagged(several, name, kind, found))  # a statement binds one name, its tag comes last
-            made += tuple(ir.Assign(variable(name, o), ir.Cast(variable(name, kind), o)) for o in others)
+            own = {c: held[c].statements for c, o in found.items() if _loses(kind, o)}
+            made = (*made[:-1], *_tagged(several, name, kind, found, own))  # it binds one name, whose tag comes last
+            casts = (o for o in others if not _loses(kind, o))
+            made += tuple(ir.Assign(variable(name, o), ir.Cast(variable(name, kind), o)) for o in casts)
     return made, after
 
 
-def _tagged(several: Sequence[str], name: str, kind: str, found: Mapping[Combination, str]) -> list[ir.Stmt]:
-    """Set the tag of a name whose kind depends on the combination; its old tag may be part of that."""
+def _loses(shared: str, kind: str) -> bool:
+    """Whether a number is not to be had back from its shared place: an int that lies there as a float."""
+    return ("float" in shared) != ("float" in kind)
+
+
+def _tagged(
+    several: Sequence[str],
+    name: str,
+    kind: str,
+    found: Mapping[Combination, str],
+    own: Mapping[Combination, tuple[ir.Stmt, ...]],
+) -> list[ir.Stmt]:
+    """Set the tag of a name whose kind depends on the combination; its old tag may be part of that.
+
+    ``own`` has the statements of combinations whose value does not come from the shared place.
+    """
     held = tag(f"{name}_next")
     made: list[ir.Stmt] = [ir.Assign(held, ir.Const(CODES[kind], "pyint"))]
     for combination, other in found.items():
         if other != kind:
-            made.append(ir.If(_is(several, combination), (ir.Assign(held, ir.Const(CODES[other], "pyint")),)))
+            code = ir.Assign(held, ir.Const(CODES[other], "pyint"))
+            made.append(ir.If(_is(several, combination), (code, *own.get(combination, ()))))
     return [*made, ir.Assign(tag(name), held)]
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import FunctionType
 from typing import Any
 
 from jitmagic.graph import region as ir
+from jitmagic.tracer.loops.folds import is_fold
 from jitmagic.tracer.loops.kinds import variable
 from jitmagic.tracer.loops.rules import (
     binary_types,
@@ -59,7 +59,7 @@ class Outside:
         """The full name of the function that it denotes (``math.sqrt``, ``builtins.abs``)."""
         raise NotImplementedError
 
-    def callee(self, node: ast.expr) -> FunctionType | None:
+    def callee(self, node: ast.expr) -> Any:
         """The Python function that it denotes, if its body can stand in the place of a call."""
         raise NotImplementedError
 
@@ -191,6 +191,10 @@ def _operation(operator: str, left: ir.Expr, right: ir.Expr) -> ir.Expr:
 
 
 def _int_power(base: ir.Expr, exponent: ir.Expr) -> ir.Expr:
+    if isinstance(base, ir.Const) and isinstance(exponent, ir.Const) and 0 <= exponent.value < 64:
+        known = int(base.value) ** int(exponent.value)
+        if -WORD < known < WORD:
+            return ir.Const(known, "pyint")
     if not isinstance(exponent, ir.Const) or not 1 <= exponent.value <= 4:
         raise refuse("a power of ints")
     made = cast(base, "pyint")
@@ -259,18 +263,40 @@ def _conditional(e: Expressions, node: ast.IfExp) -> ir.Expr:
 
 def _call(e: Expressions, node: ast.Call) -> ir.Expr:
     name = e.outside.function(node.func)
-    if name is None and e.outside.callee(node.func) is not None:
+    is_inlined = isinstance(node.func, ast.Lambda) or (name is None and e.outside.callee(node.func) is not None)
+    if is_inlined or is_fold(name, node):
         raise Turn(node)
     if name is None or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
         raise refuse(f"the call {ast.unparse(node)}")
     handler = _CALLS.get(name)
-    if len(node.args) != 1 and handler is not _extreme:
+    if len(node.args) != 1 and handler not in (_extreme, _is_dtype):
         raise refuse(f"the call {ast.unparse(node)}")
     if handler is not None:
         return handler(e, node)
     operand = e.make(node.args[0])
     inner, result = function_types(name, operand.type)
     return ir.Unary(name, cast(operand, inner), result)
+
+
+def _is_dtype(e: Expressions, node: ast.Call) -> ir.Expr:
+    """Whether NumPy makes an array of that dtype of a number alone."""
+    kind = e.make(node.args[0]).type
+    own = {"pyint": "int64", "pyfloat": "float64", "pybool": "bool"}.get(kind, kind)
+    return ir.Const(own == node.args[1].value, "pybool")  # type: ignore[attr-defined]  # a constant
+
+
+def _as_python(e: Expressions, node: ast.Call) -> ir.Expr:
+    """``value.item()``: the Python number of equal value."""
+    value = e.make(node.args[0])
+    if value.type == "bool":
+        return cast(value, "pybool")
+    return cast(value, "pyfloat" if "float" in value.type else "pyint")
+
+
+def _as_numpy(e: Expressions, node: ast.Call) -> ir.Expr:
+    """The number as NumPy's own."""
+    value = e.make(node.args[0])
+    return cast(value, {"pyint": "int64", "pyfloat": "float64", "pybool": "bool"}.get(value.type, value.type))
 
 
 def _len(e: Expressions, node: ast.Call) -> ir.Expr:
@@ -333,6 +359,9 @@ _CALLS: Mapping[str, Callable[[Expressions, ast.Call], ir.Expr]] = {
     "builtins.bool": _truth_value,
     "numpy.abs": _numpy_abs,
     "numpy.absolute": _numpy_abs,
+    "_jm_is_dtype": _is_dtype,
+    "_jm_python": _as_python,
+    "_jm_numpy": _as_numpy,
 }
 _EXPRESSIONS: Mapping[type[ast.expr], Callable[[Expressions, Any], ir.Expr]] = {
     ast.Constant: _constant,

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from jitmagic.errors import Unsupported
 from jitmagic.ops.quiet import Quiet
 from jitmagic.tracer.loops.runs import as_statements
 from jitmagic.tracer.loops.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
+    from jitmagic.tracer.frame import FunctionNode
 
 __all__ = ["plain_function"]
+
+LEAVE = "_jm_leave"  # what statements of ours raise where a region is left
 
 
 class _Rename(ast.NodeTransformer):
@@ -39,9 +43,11 @@ def plain_function(
     texts = [*outside.arrays, *outside.scalars]
     names = {text: text if text.isidentifier() else f"_jm_p{i}" for i, text in enumerate(texts)}
     functions = {text: f"_jm_f{i}" for i, text in enumerate(outside.functions)}
-    body = [_Rename({**functions, **names}).visit(copy.deepcopy(n)) for n in as_statements(nodes)]
+    values = {**outside.functions, LEAVE: Unsupported("region", "a list whose numbers are of another type this time")}
+    given = [*_definitions(outside.nested), *as_statements(nodes)]
+    body = [_Rename({**functions, **names}).visit(copy.deepcopy(n)) for n in given]
     give = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in results], ast.Load()))
-    parameters = [*(names[t] for t in texts), *carried, *functions.values()]
+    parameters = [*(names[t] for t in texts), *carried, *functions.values(), LEAVE]
     args = ast.arguments([], [ast.arg(p) for p in parameters], None, [], [], None, [])
     definition = ast.FunctionDef("loop", args, [*body, ast.copy_location(give, nodes[-1])], [], None, None)
     definition.type_params = []  # type: ignore[attr-defined]  # asked for from Python 3.12 on
@@ -50,4 +56,16 @@ def plain_function(
         code = compile(module, tx.frame.filename, "exec", dont_inherit=True)
     own = next(c for c in code.co_consts if hasattr(c, "co_code"))
     own = own.replace(co_name=tx.frame.code.co_name, co_qualname=tx.frame.code.co_qualname)
-    return FunctionType(own, tx.globals, "loop", tuple(outside.functions.values()))
+    return FunctionType(own, tx.globals, "loop", tuple(values.values()))
+
+
+def _definitions(nested: Mapping[str, FunctionNode]) -> Iterator[ast.stmt]:
+    """What defines the functions of the frame that the statements call."""
+    for name, node in nested.items():
+        if isinstance(node, ast.Lambda):
+            yield ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], node), node)
+        elif node.name != name:
+            yield node
+            yield ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], ast.Name(node.name, ast.Load())), node)
+        else:
+            yield node

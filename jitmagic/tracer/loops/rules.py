@@ -79,7 +79,7 @@ def binary_types(operator: str, left: str, right: str) -> tuple[str, str]:
 
 
 def _numpy_types(operator: str, left: str, right: str) -> tuple[str, str]:
-    if "bool" in (left, right):
+    if {left, right} <= {"bool", "pybool"}:
         raise refuse("arithmetic on numpy.bool")
     ufunc = _UFUNCS[operator]
     given = [np.dtype(k) if is_numpy(k) else _WEAK[k] for k in (left, right)]

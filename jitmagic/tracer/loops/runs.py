@@ -17,9 +17,10 @@ from collections.abc import Sequence
 from jitmagic.tracer.loops.leaving import has_return, without_returns
 from jitmagic.tracer.names import names_in
 
-__all__ = ["RETURNED", "as_statements", "runs_from"]
+__all__ = ["RETURNED", "TEMPORARY", "as_statements", "runs_from"]
 
-RETURNED = "_jm_return"  # holds the value of a ``return`` that is part of a region
+TEMPORARY = "_jm"  # what names of ours begin with
+RETURNED = f"{TEMPORARY}_return"  # holds the value of a ``return`` that is part of a region
 _LOOPS = (ast.For, ast.While)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -16,20 +17,29 @@ from jitmagic.graph import region as ir
 from jitmagic.tracer.directives import is_disabled, is_opaque
 from jitmagic.tracer.loops.expressions import Outside
 from jitmagic.tracer.loops.rules import FLOATS, INTS, refuse
+from jitmagic.tracer.loops.runs import TEMPORARY
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.callables import CallableTracker
 from jitmagic.tracer.variables.constant import Constant
-from jitmagic.tracer.variables.functions import FunctionTracker
+from jitmagic.tracer.variables.functions import FunctionTracker, NestedFunction
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
 from jitmagic.tracer.variables.tensor import TensorTracker
 
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
+    from jitmagic.tracer.frame import FunctionNode
 
-__all__ = ["Surroundings", "scalar_type"]
+__all__ = ["Surroundings", "known_function", "scalar_type"]
 
 ELEMENTS = (*INTS, *FLOATS, "bool")
+OWN_FUNCTIONS: Mapping[str, Callable[..., Any]] = {  # for statements that no user wrote
+    "_jm_is_dtype": lambda value, name: bool(np.asarray(value).dtype == name),
+    "_jm_numpy": lambda value: np.asarray(value)[()],
+    "_jm_range": range,
+    "_jm_python": lambda value: value.item(),
+}
+OWN_NAMES: Mapping[str, str] = {"_jm_range": "builtins.range"}
 _LITERALS: Mapping[type, str] = {int: "pyint", float: "pyfloat", bool: "pybool"}
 
 
@@ -42,6 +52,7 @@ class Surroundings(Outside):
     arrays: dict[str, tuple[ir.ArrayParameter, ArrayTracker]] = field(default_factory=dict)
     scalars: dict[str, tuple[ir.Var, VariableTracker]] = field(default_factory=dict)
     functions: dict[str, Any] = field(default_factory=dict)
+    nested: dict[str, FunctionNode] = field(default_factory=dict)  # functions of this frame, by name
 
     def _value(self, node: ast.expr) -> VariableTracker | None:
         root = node
@@ -81,6 +92,9 @@ class Surroundings(Outside):
         return made
 
     def function(self, node: ast.expr) -> str | None:
+        if isinstance(node, ast.Name) and node.id in OWN_FUNCTIONS:
+            self.functions[node.id] = OWN_FUNCTIONS[node.id]
+            return OWN_NAMES.get(node.id, node.id)
         value = self._value(node)
         if not isinstance(value, CallableTracker):
             return None
@@ -89,14 +103,40 @@ class Surroundings(Outside):
             self.functions[ast.unparse(node)] = value.value
         return found
 
-    def callee(self, node: ast.expr) -> FunctionType | None:
+    def callee(self, node: ast.expr) -> FunctionType | NestedFunction | None:
         value = self._value(node)
+        if isinstance(value, NestedFunction):
+            return self._nested(node, value)
         if not isinstance(value, FunctionTracker) or is_opaque(value.function) or is_disabled(value.function):
             return None
         function = value.function
         own = {*self.tx.frame.local_names, *self.tx.cells}
         known = function.__globals__ is self.tx.globals and not own & {*function.__code__.co_names}
-        return function if known and self.tx.language.builtins.get(function) is None else None
+        if not known or self.tx.language.builtins.get(function) is not None:
+            return None
+        if isinstance(node, ast.Name) and node.id.startswith(TEMPORARY):
+            self.functions[node.id] = function
+        return function
+
+    def _nested(self, node: ast.expr, function: NestedFunction) -> NestedFunction | None:
+        """A function of this very frame reads the frame's variables, as a piece of its text does."""
+        if function.owner is not self.tx or function.defaults or function.kwdefaults or not isinstance(node, ast.Name):
+            return None
+        if getattr(function.node, "decorator_list", ()) or set(function.code.co_freevars) & self.rebound:
+            return None
+        self.nested[node.id] = function.node
+        return function
+
+
+def known_function(tx: Evaluator, node: ast.expr) -> str | None:
+    """The full name of the function that a name stands for, if loops know it."""
+    root = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name):
+        return None
+    value = tx.eval(node)
+    return _FUNCTIONS.get(value.value) if isinstance(value, CallableTracker) else None
 
 
 def scalar_type(value: VariableTracker) -> str | None:
@@ -111,11 +151,45 @@ def scalar_type(value: VariableTracker) -> str | None:
     return None
 
 
+_BUILTINS = (
+    "len",
+    "abs",
+    "enumerate",
+    "zip",
+    "max",
+    "min",
+    "int",
+    "float",
+    "bool",
+    "range",
+    "sum",
+    "any",
+    "all",
+    "map",
+)
+
+
 def _known_functions() -> dict[Any, str]:
     table: dict[Any, str] = {
         getattr(builtins, n): f"builtins.{n}"
-        for n in ["len", "abs", "enumerate", "zip", "max", "min", "int", "float", "bool", "range"]
+        for n in [
+            "len",
+            "abs",
+            "enumerate",
+            "zip",
+            "max",
+            "min",
+            "int",
+            "float",
+            "bool",
+            "range",
+            "sum",
+            "any",
+            "all",
+            "map",
+        ]
     }
+    table[functools.reduce] = "functools.reduce"
     table |= {getattr(math, n): f"math.{n}" for n in dir(math) if callable(getattr(math, n)) and n[0] != "_"}
     table |= {v: f"numpy.{v.__name__}" for v in vars(np).values() if isinstance(v, np.ufunc)}
     return table

@@ -12,6 +12,7 @@ from jitmagic.tracer.guards import Source
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, register_container
+from jitmagic.tracer.variables.held import Held
 from jitmagic.tracer.variables.iterators import CountedIterator, SequenceIterator
 from jitmagic.tracer.variables.number import SymbolicInt, wrap_size
 
@@ -108,14 +109,45 @@ class TupleTracker(SequenceTracker):
 
 
 class ListTracker(SequenceTracker):
-    """A list. One that came from outside is given its final contents after the graph has run."""
+    """A list. One that came from outside is given its final contents after the graph has run.
+
+    ``held`` has the numbers of a list that was put together by a loop, until they are asked for one by one.
+    """
 
     kind: type = list
     immutable = False
 
     def __init__(self, items: Iterable[VariableTracker], source: Source | None = None) -> None:
+        self.held: Held | None = None
         super().__init__(items, source)
         self.is_changed = False
+
+    @classmethod
+    def holding(cls, held: Held) -> ListTracker:
+        made = cls(())
+        made.held = held
+        return made
+
+    @property
+    def items(self) -> list[VariableTracker]:
+        if self.held is not None:
+            self._items = self.held.items(ListTracker.holding)
+            self.held = None
+        return self._items
+
+    @items.setter
+    def items(self, items: list[VariableTracker]) -> None:
+        self._items = items
+
+    @property
+    def is_constant(self) -> bool:
+        return self.held is None and super().is_constant
+
+    def truth(self, tx: Evaluator) -> bool:
+        return super().truth(tx) if self.held is None else self.held.length().truth(tx)
+
+    def length(self, tx: Evaluator) -> VariableTracker:
+        return super().length(tx) if self.held is None else self.held.length()
 
     def like(self, items: Iterable[VariableTracker]) -> SequenceTracker:
         return ListTracker(items)
@@ -148,7 +180,7 @@ class ListTracker(SequenceTracker):
         return LIST_METHODS
 
     def reconstruct(self, emit: Emitter) -> str:
-        return emit.value_list(self.items)
+        return emit.value_list(self.items) if self.held is None else self.held.reconstruct(emit)
 
 
 class SequenceMethod(VariableTracker):

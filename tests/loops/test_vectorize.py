@@ -1,0 +1,87 @@
+"""``np.vectorize`` is a region with the dtype and the numbers that NumPy finds; ``np.frompyfunc`` gives its objects."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitmagic as jm
+from tests.loops.outcomes import define, loop_calls, outcome
+
+HEAD = """
+def clipped(v, low, high):
+    if v < low:
+        return low
+    return high if v > high else v
+plain = np.vectorize(clipped)
+floats = np.vectorize(clipped, otypes=[float])
+"""
+CAPTURED = {
+    "a lambda": "return np.vectorize(lambda v: v * v + 1.0 if v > 0.5 else -v)(x)",
+    "a function": "return np.vectorize(clipped)(x, 0.25, k)",
+    "made before": "return plain(x, 0.25, k)",
+    "otypes": "return floats(x, 0, 1)",
+    "otypes of ints": "return np.vectorize(clipped, otypes='i')(x * 9, 1, 5)",
+    "a function of the frame": "def g(v):\n        return v * k\n    return np.vectorize(g)(x)",
+    "two arrays": "return np.vectorize(lambda a, b: a if a > b else b)(x, x[::-1].copy())",
+    "two axes": "return np.vectorize(lambda v: v * 2)(x[:18].reshape(3, 6))",
+    "math": "return np.vectorize(math.sqrt)(x * x)",
+    "math of what is no number": "return np.vectorize(math.sqrt)(x)",
+    "int or float": "return np.vectorize(lambda v: 0 if v > 0.2 else v)(x)",
+    "always ints": "return np.vectorize(lambda v: 0 if v > -99 else v)(x)",
+    "truths": "return np.vectorize(lambda v: v > 0.25)(x)",
+    "division": "return np.vectorize(lambda v: 1 / (v - v))(x)",
+}
+OTHERS = {
+    "objects": "return np.frompyfunc(lambda v: v * 2.0, 1, 1)(x)",
+    "objects of two": "return np.frompyfunc(lambda a, b: a * b + k, 2, 1)(x, x)",
+    "objects made floats": "return np.frompyfunc(lambda v: float(v) * 2.0, 1, 1)(x).astype(float)",
+    "printing": "return np.vectorize(lambda v: print(v))(x)",
+    "no elements": "return np.vectorize(lambda v: v * 2)(x[:0])",
+    "pairs": "return np.vectorize(lambda v: (v, v))(x)",
+    "a number": "return np.vectorize(lambda v: v * 2)(k)",
+    "excluded": "return np.vectorize(lambda v, w: v * w, excluded=[1])(x, k)",
+    "excluded by name": "return np.vectorize(lambda v, w: v * w.sum(), excluded=['w'])(x, w=x)",
+    "a signature": "return np.vectorize(lambda r: r.sum(), signature='(n)->()')(x[:18].reshape(3, 6))",
+    "by name": "return np.vectorize(lambda v, w: v * w)(x, w=k)",
+    "spread": "return np.vectorize(lambda v, w: v * w)(x, x[:, None])",
+    "another order": "return np.vectorize(lambda v: v * 2)(np.asfortranarray(x[:18].reshape(3, 6)))",
+    "a cache": "return np.vectorize(lambda v: v * 2, cache=True)(x)",
+    "text": "return np.vectorize(lambda v: str(v))(x)",
+    "objects of NumPy": "return np.frompyfunc(lambda v: np.sin(v), 1, 1)(x)",
+    "two objects": "return np.frompyfunc(lambda v: (v, v), 1, 2)(x)",
+}
+
+
+def _function(body: str, name: str) -> Any:
+    return define(f"{HEAD}\ndef f(x, k):\n    {body}\n", f"loop {name}", np=np, math=math)
+
+
+def _inputs(dtype: str) -> list[list[Any]]:
+    rng = np.random.default_rng(0)
+    return [[(rng.random(n) * 4 - 1).astype(dtype), 0.75] for n in (20, 20, 31)]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "bool"])
+@pytest.mark.parametrize("name", [*CAPTURED, *OTHERS])
+def test_the_results_are_those_of_numpy(name: str, dtype: str) -> None:
+    """With dtypes, exceptions and warnings."""
+    text = {**CAPTURED, **OTHERS}[name]
+    plain, compiled = _function(text, name), jm.compile(_function(text, name))
+    for given in _inputs(dtype):
+        assert outcome(compiled, given) == outcome(plain, given)
+
+
+@pytest.mark.parametrize("name", CAPTURED)
+def test_they_are_regions(name: str) -> None:
+    """With a kernel, and without a graph break."""
+    compiled = jm.compile(_function(CAPTURED[name], name))
+    for given in _inputs("float64")[:2]:
+        outcome(compiled, given)
+    calls = loop_calls(compiled)
+    assert calls
+    assert all(c.compiled is not None for c in calls)
+    assert not compiled.jit.breaks()
