@@ -13,6 +13,7 @@ from typing import Any
 from jitmagic.backends.loops.folds import FoldRecipe, fold_recipe
 from jitmagic.backends.loops.operands import dense_axes, is_array
 from jitmagic.backends.loops.recipes import Adapt, Recipe, recipe
+from jitmagic.backends.loops.scans import ScanRecipe, scan_recipe
 from jitmagic.backends.loops.short import short_recipe
 from jitmagic.graph import ArrayMeta, Graph, Node, SymInt
 
@@ -29,12 +30,13 @@ Space = tuple[Any, ...]
 class Group:
     """Nodes that run together: a loop over ``space``, or one node on its own (``space`` is None).
 
-    ``reduced`` are the axes that its folds reduce; None as long as it has none.
+    ``reduced`` are the axes that its folds reduce; None as long as it has none. A scan has a loop of its own.
     """
 
     nodes: list[Node] = field(default_factory=list)
     space: Space | None = None
     reduced: tuple[int, ...] | None = None
+    is_scan: bool = False
 
 
 def space_of(node: Node) -> Space:
@@ -50,12 +52,14 @@ class Fusion:
 
     recipes: dict[Node, Recipe] = field(default_factory=dict)
     folds: dict[Node, FoldRecipe] = field(default_factory=dict)
+    scans: dict[Node, ScanRecipe] = field(default_factory=dict)
     home: dict[Node, Group] = field(default_factory=dict)
     groups: list[Group] = field(default_factory=list)
     order: dict[Node, int] = field(default_factory=dict)
     reads: dict[Group, dict[Group, None]] = field(default_factory=dict)
     readers: dict[Node, list[Group]] = field(default_factory=dict)  # loops that read an array, newest last
     adapt: Adapt | None = None
+    takes_scans: bool = True
 
     def add(self, node: Node, is_read: bool) -> None:
         group = self.find(node) if is_read else None
@@ -86,7 +90,7 @@ class Fusion:
             self.folds[node] = fold
             space = space_of(fold.source)
         else:
-            return None
+            return self.scan(node)
         reduced = None if fold is None else fold.reduced
         group = next((g for g in self.candidates(node) if self.accepts(g, node, space, reduced)), None)
         group = group or Group(space=space)
@@ -96,6 +100,13 @@ class Fusion:
         if fold is not None:
             group.reduced = fold.reduced
         return group
+
+    def scan(self, node: Node) -> Group | None:
+        found = scan_recipe(node) if self.takes_scans else None
+        if found is None:
+            return None
+        self.scans[node] = found
+        return Group(space=space_of(node), is_scan=True)
 
     def candidates(self, node: Node) -> Iterator[Group]:
         """Groups worth joining: those of the operands, then those that read the same arrays."""
@@ -112,6 +123,7 @@ class Fusion:
         """Whether a group may take ``node``: the same loop, and no result that is known only after it."""
         return (
             group.space == space
+            and not group.is_scan
             and (reduced is None or group.reduced in (None, reduced))
             and not any(o in self.folds and self.home[o] is group for o in node.operands())
             and self.has_room(group, node)
@@ -124,6 +136,7 @@ class Fusion:
             other is not group
             and group in self.reads
             and group.space == other.space
+            and not other.is_scan
             and group.reduced is None
             and other.reduced is None
             and len(group.nodes) + len(other.nodes) < NODE_LIMIT
@@ -181,12 +194,15 @@ class Fusion:
         return sorted(done, key=lambda g: any(n.written() for n in g.nodes))
 
 
-def fuse(graph: Graph, adapt: Adapt | None = None) -> tuple[list[Group], dict[Node, Recipe], dict[Node, FoldRecipe]]:
-    """The groups of ``graph`` in running order, and the recipes of their elementwise nodes and of their folds.
+Recipes = tuple[dict[Node, Recipe], dict[Node, FoldRecipe], dict[Node, ScanRecipe]]
 
-    ``adapt`` changes or refuses the recipes of elements.
+
+def fuse(graph: Graph, adapt: Adapt | None = None, scans: bool = True) -> tuple[list[Group], Recipes]:
+    """The groups of ``graph`` in running order, and the recipes of their elementwise nodes, their folds and scans.
+
+    ``adapt`` changes or refuses the recipes of elements; without ``scans`` nothing accumulates in a loop.
     """
-    fusion = Fusion(adapt=adapt)
+    fusion = Fusion(adapt=adapt, takes_scans=scans)
     last_effect: Group | None = None
     read = {o for node in graph.nodes for o in node.operands()} | set(graph.outputs)
     for node in graph.nodes:
@@ -196,4 +212,4 @@ def fuse(graph: Graph, adapt: Adapt | None = None) -> tuple[list[Group], dict[No
             if last_effect is not None and last_effect is not group:
                 fusion.reads[group][last_effect] = None
             last_effect = group
-    return fusion.in_order(), fusion.recipes, fusion.folds
+    return fusion.in_order(), (fusion.recipes, fusion.folds, fusion.scans)

@@ -24,6 +24,7 @@ __all__ = [
     "Load",
     "Operand",
     "Scalar",
+    "Scan",
     "Statement",
     "Store",
     "Strided",
@@ -194,7 +195,19 @@ class Fold:
         return f"{self.access} = {self.kind} {self.value}"
 
 
-Statement: TypeAlias = Load | Scalar | Literal | Cast | Apply | Strided | Store | Fold
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """``value`` accumulated along the kernel's one ``reduced`` axis, in order."""
+
+    out: Value
+    kind: str
+    value: Value
+
+    def __str__(self) -> str:
+        return f"{self.out}: {self.out.dtype} = {self.kind} so far of {self.value}"
+
+
+Statement: TypeAlias = Load | Scalar | Literal | Cast | Apply | Strided | Store | Fold | Scan
 
 
 def arguments_of(statement: Statement) -> tuple[Value, ...]:
@@ -256,9 +269,9 @@ class Kernel:
     """One loop nest over a space of ``ndim`` axes, run in the order ``order`` (outermost first).
 
     ``extent`` names an operand and its axis for each axis of the space: there the target finds the size. ``reduced``
-    are the axes that a ``Fold`` sums over, ``shape`` says which loops these are (``folds.SHAPES``). ``flags`` are the
-    floating-point conditions that matter (NumPy's numbers). ``serial`` keeps it on one thread. ``over`` names the
-    results that are written where an operand was, element by element, and that operand.
+    are the axes that a ``Fold`` sums over, ``shape`` says which loops these are (``SHAPES`` of folds and of scans).
+    ``flags`` are the floating-point conditions that matter (NumPy's numbers). ``serial`` keeps it on one thread. ``over``
+    names the results that are written where an operand was, element by element, and that operand.
     """
 
     name: str

@@ -9,10 +9,11 @@ from typing import TypeAlias
 
 from jitmagic.backends.loops.bodies import Built, Dense, build_fold, build_pointwise
 from jitmagic.backends.loops.folds import FoldRecipe
-from jitmagic.backends.loops.fuse import Group, fuse
+from jitmagic.backends.loops.fuse import Group, Recipes, fuse
 from jitmagic.backends.loops.inlining import Inlined, inline
 from jitmagic.backends.loops.operands import dense_axes, is_array
 from jitmagic.backends.loops.recipes import FAST, Adapt, Recipe
+from jitmagic.backends.loops.scans import build_scan
 from jitmagic.graph import ArrayMeta, Graph, Node
 
 __all__ = ["Call", "Launch", "Schedule", "Step", "schedule"]
@@ -49,17 +50,17 @@ class Schedule:
         return (step for step in self.steps if isinstance(step, Launch))
 
 
-def schedule(graph: Graph, smallest: int = 2, adapt: Adapt | None = None) -> Schedule:
+def schedule(graph: Graph, smallest: int = 2, adapt: Adapt | None = None, scans: bool = True) -> Schedule:
     """Decide which nodes share a kernel, and in which order everything runs.
 
     Groups of less than ``smallest`` nodes are left to NumPy: a kernel of one call gains nothing. ``adapt``
-    changes or refuses the recipes of elements.
+    changes or refuses the recipes of elements; ``scans`` says whether the target has loops that accumulate.
     """
-    groups, recipes, folds = fuse(graph, adapt)
+    groups, recipes = fuse(graph, adapt, scans)
     try:
-        return _planned(graph, groups, recipes, folds, smallest, inline(graph, groups, recipes, folds))
+        return _planned(graph, groups, recipes, smallest, inline(graph, groups, *recipes[:2]))
     except _InMemory:  # a loop does not come about: NumPy needs its operands
-        return _planned(graph, groups, recipes, folds, smallest, Inlined())
+        return _planned(graph, groups, recipes, smallest, Inlined())
 
 
 class _InMemory(Exception):
@@ -69,26 +70,30 @@ class _InMemory(Exception):
 def _planned(
     graph: Graph,
     groups: list[Group],
-    recipes: dict[Node, Recipe],
-    folds: dict[Node, FoldRecipe],
+    all_recipes: Recipes,
     smallest: int,
     inlined: Inlined,
 ) -> Schedule:
     result = Schedule(graph)
+    recipes, folds, scans = all_recipes
     needed = _needed_in_memory(graph, groups, inlined)
     leading = _leading(groups, folds)
     made = {
         node
         for group in groups
-        if is_worth_it(group, recipes, smallest, leading)
+        if group.is_scan or is_worth_it(group, recipes, smallest, leading)
         for node in group.nodes
-        if node in recipes
+        if node in recipes or node in scans
     }
     dense = {node: _trusted_dense(node, node in made) for node in graph.nodes if is_array(node)}
     for group in groups:
         name = f"k{sum(1 for _ in result.launches)}"
         group = _without_unread(group, folds, needed) if inlined.nodes else group
-        for built, nodes in _kernels(name, group, recipes, folds, needed, dense, smallest, inlined, leading):
+        for built, nodes in (
+            [(build_scan(name, node, scans[node]), [node]) for node in group.nodes]
+            if group.is_scan
+            else _kernels(name, group, recipes, folds, needed, dense, smallest, inlined, leading)
+        ):
             if built is None:
                 if any(o in inlined.nodes for node in nodes for o in (node, *node.operands())):
                     raise _InMemory

@@ -18,6 +18,7 @@ from typing import Any
 from jitmagic.backends.loops.bodies import Built
 from jitmagic.backends.loops.ir import Access, Fold, Kernel, Load, Store
 from jitmagic.backends.loops.nest import make_nest
+from jitmagic.backends.loops.scans import SHAPES as SCANS
 from jitmagic.backends.loops.schedule import Launch, Step
 from jitmagic.backends.native.abi import parse_form
 from jitmagic.graph import Node, SymInt, hint_of
@@ -69,7 +70,7 @@ class _Rows:
 def rows_of(built: Built) -> _Rows | None:
     """None for kernels whose range is not one of rows: those that fold a whole array, or call for one thread."""
     kernel = built.kernel
-    if kernel.shape == "R" or kernel.serial:
+    if kernel.shape == "R" or kernel.shape in SCANS or kernel.serial:
         return None
     levels = make_nest(kernel).levels
     level = levels[1] if kernel.shape == "RK" else levels[0]

@@ -31,6 +31,7 @@ from jitmagic.backends.loops.ir import (
     veiled,
 )
 from jitmagic.backends.loops.nest import Nest, accesses, make_nest
+from jitmagic.backends.loops.scans import SHAPES as SCANS
 from jitmagic.backends.native.abi import Operand as Words
 from jitmagic.backends.native.abi import Status, parse_form
 from jitmagic.backends.numba_cpu.chains import Chain, Sections, merged
@@ -44,6 +45,7 @@ from jitmagic.backends.numba_cpu.expressions import (
 )
 from jitmagic.backends.numba_cpu.folds import emit_folds
 from jitmagic.backends.numba_cpu.merging import columns_merge, is_merged, needs_signs
+from jitmagic.backends.numba_cpu.scans import emit_scans
 from jitmagic.backends.numba_cpu.text import Text
 from jitmagic.backends.numba_cpu.tiles import emit_tiles
 
@@ -193,6 +195,9 @@ class Emitter:
     def loops(self) -> None:
         """Outer loops with what does not change inside them, then the innermost one."""
         levels = self.nest.levels
+        if self.kernel.shape in SCANS:
+            emit_scans(self)
+            return
         self.outer_values(0)
         if self.kernel.shape:
             emit_folds(self)

@@ -23,6 +23,7 @@ from jitmagic.backends.loops.ir import Apply, Fold, Kernel, Statement, Strided
 from jitmagic.backends.loops.nest import make_nest
 from jitmagic.backends.loops.operands import dense_axes
 from jitmagic.backends.loops.recipes import ALL_FLAGS, FAST
+from jitmagic.backends.loops.scans import SHAPES as SCANS
 from jitmagic.backends.loops.schedule import Call, Launch, Schedule, Step
 from jitmagic.backends.loops.updates import (
     is_plain_update,
@@ -342,6 +343,9 @@ class Writer:
         levels = [product([built.sizes[a] for a in level]) for level in make_nest(kernel).levels]
         if kernel.shape == "R":
             return f"{parts}, {self.size(cost * levels[0])} // {parts}"
+        if kernel.shape in SCANS:
+            others = product([n for axis, n in enumerate(built.sizes) if axis not in kernel.reduced])
+            return f"{self.size(others)}, {self.size(SCAN_COST * built.sizes[kernel.reduced[0]])}"
         if kernel.shape == "RK":
             levels.reverse()
         units: Any = 0 if kernel.serial else cost * product(levels[1:])
@@ -359,6 +363,7 @@ def cost_of(statement: Statement) -> int:
 
 # Units of work of one element: about the time of an addition
 COSTS: dict[type, int] = {Apply: 1, Strided: 12, Fold: 1}
+SCAN_COST = 2  # of one element
 PART = 1 << 14  # elements of a part of a sum, at least half of it
 MOST_PARTS = 6  # as a power of two: enough for the threads of a large machine to share
 

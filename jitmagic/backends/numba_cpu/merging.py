@@ -16,7 +16,18 @@ from jitmagic.backends.loops.ir import Fold
 from jitmagic.backends.numba_cpu.expressions import typed
 from jitmagic.backends.numba_cpu.text import Text
 
-__all__ = ["columns_merge", "finish", "first", "is_merged", "merge_block", "merge_parts", "needs_signs", "start_run"]
+__all__ = [
+    "columns_merge",
+    "finish",
+    "first",
+    "is_merged",
+    "key_of",
+    "least_and_greatest",
+    "merge_block",
+    "merge_parts",
+    "needs_signs",
+    "start_run",
+]
 
 DType = np.dtype[Any]
 
@@ -144,6 +155,18 @@ def merge_parts(fold_kind: str, dtype: DType) -> list[str]:
         lines.append(f"    {_differ('value', 'x', dtype)}")
     lines.append(f"    value = {MERGES[fold_kind].step('value', 'x', dtype)}")
     return [*lines, f"store_{dtype}(a, 0, value)"]
+
+
+def key_of(bits: str, dtype: DType) -> str:
+    """The integer that compares like the float with these bits."""
+    return _turned(bits, dtype)
+
+
+def least_and_greatest(dtype: DType) -> tuple[str, str, str, str]:
+    """The least and the greatest key, and those of the infinities: what lies outside of them is NaN."""
+    word = np.dtype(np.int64 if dtype == np.float64 else np.int32)
+    above = int(np.array(np.inf, dtype).view(word))
+    return _key_end(False, dtype), _key_end(True, dtype), typed(str(-above - 1), word), typed(str(above), word)
 
 
 def _turned(key: str, dtype: DType) -> str:

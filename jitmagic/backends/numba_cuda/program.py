@@ -50,7 +50,7 @@ class CudaKernel:
 
 def compile_graph(graph: Graph, examples: Sequence[Any] | None = None) -> CudaProgram:
     """Fuse and emit; every operation that the device knows runs there, single ones too."""
-    plan = schedule(graph, 1, on_device)
+    plan = schedule(graph, 1, on_device, scans=False)
     kernels = {step.built.kernel.name: _kernel(step) for step in plan.launches}
     return CudaProgram(plan, kernels)
 

@@ -36,7 +36,7 @@ def test_a_long_chain_needs_no_recursion() -> None:
     node = recorder.input(np.arange(4.0))
     for _ in range(3000):
         node = recorder.call("cumsum", node)
-    groups, _, _ = fuse(recorder.finish(node))
+    groups, _ = fuse(recorder.finish(node))
     assert len(groups) == 3001
 
 
