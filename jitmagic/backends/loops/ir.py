@@ -270,8 +270,8 @@ class Kernel:
 
     ``extent`` names an operand and its axis for each axis of the space: there the target finds the size. ``reduced``
     are the axes that a ``Fold`` sums over, ``shape`` says which loops these are (``SHAPES`` of folds and of scans).
-    ``flags`` are the floating-point conditions that matter (NumPy's numbers). ``serial`` keeps it on one thread. ``over``
-    names the results that are written where an operand was, element by element, and that operand.
+    ``flags`` are the floating-point conditions that matter (NumPy's numbers). ``serial`` keeps it on one thread.
+    ``over`` names the results that are written where an operand was, element by element, and that operand.
     """
 
     name: str
