@@ -10,9 +10,10 @@ from jitmagic.aot.aliases import Aliases, is_array
 from jitmagic.aot.functionalise import PureBuilder, array_meta
 from jitmagic.aot.overlap import AliasGuard
 from jitmagic.aot.plan import CopyBack, InferencePlan, Rebuild, Ref, SizeSource
-from jitmagic.graph import Graph, Node, SymInt, map_nodes
+from jitmagic.graph import ArrayMeta, Graph, Node, SymInt, map_nodes
 from jitmagic.graph.polynomial import symbols_of
-from jitmagic.ops.functional import COPY_INTO
+from jitmagic.ops.functional import COPY_INTO, ViewStep
+from jitmagic.ops.registry import by_name
 
 __all__ = ["Planner"]
 
@@ -88,10 +89,16 @@ class Planner:
             base = Ref("argument", self.captured.inputs.index(storage))
         else:
             base = self._ref(self.builder.read(storage))
-        path = tuple(self.builder.steps[view] for view in self.aliases.chain(node))
+        path = (*self._hidden(storage), *(self.builder.steps[view] for view in self.aliases.chain(node)))
         for size in _sizes_in(path):
             self._need_sizes(size)
         return Rebuild(base, map_nodes(path, lambda leaf: self._ref(leaf) if isinstance(leaf, Node) else leaf))
+
+    def _hidden(self, storage: Node) -> tuple[ViewStep, ...]:
+        """The view of a copy that nobody sees, as which NumPy gives some results; a write has left its own array."""
+        meta = storage.meta
+        is_hidden = storage.kind != "input" and isinstance(meta, ArrayMeta) and not meta.owns
+        return (ViewStep(by_name("view"), ()),) if is_hidden and self.builder.version[storage] else ()
 
     def _ref(self, pure: Node) -> Ref:
         if pure in self.inputs:

@@ -6,7 +6,7 @@ itself then answers what a view of it looks like. Nothing may read or write its 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,7 +25,8 @@ class ArrayMeta:
     """An ndarray, or a NumPy scalar when ``scalar`` is True (then the shape is ``()``).
 
     ``shape`` may hold symbolic sizes. ``strides`` are those of this trace, in bytes: guards hold on to the order,
-    signs and contiguity that they show, not to the numbers.
+    signs and contiguity that they show, not to the numbers. ``owns`` is False where NumPy gives a new array as a view of
+    a copy that nobody sees (``flags.owndata``); of inputs and views it tells nothing.
     """
 
     dtype: np.dtype[Any]
@@ -33,6 +34,7 @@ class ArrayMeta:
     strides: tuple[int, ...] = ()
     scalar: bool = False
     writeable: bool = True
+    owns: bool = field(default=True, compare=False)
 
     @property
     def ndim(self) -> int:
@@ -69,6 +71,10 @@ class ArrayMeta:
 
     def with_shape(self, shape: tuple[Dim, ...]) -> ArrayMeta:
         return replace(self, shape=shape)
+
+    def owned_as(self, made: Any) -> ArrayMeta:
+        """The same, as the view of a hidden copy if NumPy made ``made`` so."""
+        return replace(self, owns=not isinstance(made, np.ndarray) or made.flags.owndata)
 
     def __str__(self) -> str:
         size = ", ".join(map(str, self.shape))

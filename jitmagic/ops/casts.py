@@ -55,13 +55,14 @@ def _from_other(call: Arguments) -> Inferred:
     value = call.args[0]
     if not find_arrays(value) and _is_constant(value):
         with Quiet():
-            return Inferred(ArrayMeta.of(call.op.call(*call.args, **call.kwargs)))
+            made = call.op.call(*call.args, **call.kwargs)
+            return Inferred(ArrayMeta.of(made).owned_as(made))
     meta = array_meta(value)
     options = {k: v for k, v in call.kwargs.items() if k not in ("copy",)}
     made = call.op.call(np.ones((1,) * meta.ndim, meta.dtype), *call.args[1:], **options)
     lead = made.ndim - meta.ndim
     order = "F" if options.get("order") == "F" or call.op.name == "asfortranarray" else "C"
-    result = ArrayMeta.dense(made.dtype, (1,) * lead + meta.shape, order)
+    result = ArrayMeta.dense(made.dtype, (1,) * lead + meta.shape, order).owned_as(made)
     return Inferred(replace(result, strides=(0,) * result.ndim) if 0 in result.hint_shape else result)
 
 

@@ -221,8 +221,8 @@ def _spaced(call: Arguments) -> Inferred:
         unsupported(call, "array ends")
     dtype = call.get("dtype")
     start, stop = (np.ones((), m.dtype)[()] for m in ends)
-    found = np.linspace(start, stop, 2, dtype=dtype).dtype
-    line = ArrayMeta.dense(found, (count,))
+    found = call.op.call(start, stop, 2, dtype=dtype)
+    line = ArrayMeta.dense(found.dtype, (count,)).owned_as(found)
     if "retstep" in call.op.signature.parameters and call.get("retstep"):
         return Inferred((line, ArrayMeta(np.dtype(np.float64), scalar=True)))
     return Inferred(line)

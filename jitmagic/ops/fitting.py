@@ -27,7 +27,7 @@ def _fitted(call: Arguments) -> Inferred:
     with Quiet():
         values = np.zeros((degree + 3,) + (2,) * (y.ndim - 1), y.dtype)
         found = np.polyfit(points.astype(x.dtype), values, degree)
-    return Inferred(ArrayMeta.dense(found.dtype, (degree + 1, *y.shape[1:])))
+    return Inferred(ArrayMeta.dense(found.dtype, (degree + 1, *y.shape[1:])).owned_as(found))
 
 
 op(

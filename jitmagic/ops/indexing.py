@@ -188,9 +188,9 @@ def _scalar_getitem(x: ArrayMeta, call: Arguments) -> Inferred:
     if index == ():
         return Inferred(x)
     if index is Ellipsis:
-        return Inferred(ArrayMeta(x.dtype))
+        return Inferred(ArrayMeta(x.dtype, owns=False))
     if index is None:
-        return Inferred(ArrayMeta.dense(x.dtype, (1,)))
+        return Inferred(ArrayMeta(x.dtype, (1,), (0,), owns=False))
     if isinstance(index, int | slice):
         refuse(call)
     unsupported(call, "this index of a scalar")
@@ -242,14 +242,14 @@ def _picked(x: ArrayMeta, items: list[Item], shape: Shape) -> ArrayMeta:
     except IndexError:  # an empty axis is picked from by an empty index
         return ArrayMeta.dense(x.dtype, shape)
     if found.ndim == 0 and whole:
-        return ArrayMeta(x.dtype)
+        return ArrayMeta(x.dtype).owned_as(found)
     if found.ndim == 0:
         return ArrayMeta(found.dtype, scalar=not isinstance(found, np.ndarray))
     if 0 in hints and not any(found.strides):
-        return ArrayMeta(x.dtype, shape, found.strides)
+        return ArrayMeta(x.dtype, shape, found.strides).owned_as(found)
     if 0 in hints:
-        return ArrayMeta.dense(x.dtype, shape)
-    return ArrayMeta.packed(x.dtype, shape, inner_first(found.shape, found.strides))
+        return ArrayMeta.dense(x.dtype, shape).owned_as(found)
+    return ArrayMeta.packed(x.dtype, shape, inner_first(found.shape, found.strides)).owned_as(found)
 
 
 def _setitem(call: Arguments) -> Inferred:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -271,7 +272,8 @@ def _tiled(call: Arguments) -> Inferred:
     counts = (1,) * (ndim - len(times)) + times
     if all(isinstance(n, int) and n == 1 for n in counts) or 0 in map(hint_of, sizes):
         return probe(call)
-    return Inferred(ArrayMeta.dense(x.dtype, tuple(n * k for n, k in zip(sizes, counts, strict=True))))
+    tiled = ArrayMeta.dense(x.dtype, tuple(n * k for n, k in zip(sizes, counts, strict=True)))
+    return Inferred(replace(tiled, owns=False))
 
 
 op(

@@ -231,13 +231,13 @@ class Reading:
             return ArrayMeta(first.dtype, scalar=True)
         shape = tuple(self._dim(place, axis, [v.shape[axis] for v in values]) for axis in range(first.ndim))
         if 0 in first.shape and all(hint_of(n) == m for n, m in zip(shape, first.shape, strict=True)):
-            return ArrayMeta(first.dtype, shape, first.strides, writeable=first.flags.writeable)
+            return ArrayMeta(first.dtype, shape, first.strides, writeable=first.flags.writeable).owned_as(first)
         placed = placed_like([v for v in values if v.size] or values, shape)
         if placed is None and all(type(n) is int for n in shape) and _alike(values):
             placed = ArrayMeta(first.dtype, shape, first.strides)  # a part of an array whose sizes are known
         if placed is None:
             raise Unsupported("extern-unknown", f"{self.call.op.name}, whose result is not dense")
-        return replace(placed, writeable=first.flags.writeable)
+        return replace(placed, writeable=first.flags.writeable).owned_as(first)
 
     def _dim(self, place: int, axis: int, sizes: list[int]) -> Dim:
         if not self.counted(place, axis):

@@ -46,8 +46,8 @@ def laid_out(small: Any, shape: tuple[Dim, ...]) -> ArrayMeta:
     if small.dtype.hasobject:
         raise Unsupported("dtype", "object")
     if 0 in map(hint_of, shape):
-        return ArrayMeta(small.dtype, shape, _empty_strides(small, shape))
-    return ArrayMeta.packed(small.dtype, shape, inner_first(small.shape, small.strides))
+        return ArrayMeta(small.dtype, shape, _empty_strides(small, shape)).owned_as(small)
+    return ArrayMeta.packed(small.dtype, shape, inner_first(small.shape, small.strides)).owned_as(small)
 
 
 def _empty_strides(small: np.ndarray[Any, Any], shape: tuple[Dim, ...]) -> tuple[int, ...]:

@@ -126,14 +126,14 @@ def _reshape(call: Arguments) -> Inferred:
             return Inferred(ArrayMeta(x.dtype, shape, found.strides, writeable=found.flags.writeable), view_of=0)
     if order == "A":
         order = "F" if np.isfortran(x.standin()) else "C"
-    return Inferred(ArrayMeta.dense(x.dtype, shape, order))
+    return Inferred(replace(ArrayMeta.dense(x.dtype, shape, order), owns=False))
 
 
 def _ravel(call: Arguments) -> Inferred:
     x, order = array_meta(call.args[0]), call.get("order")
     shape = (x.size,)
     if x.scalar or not isinstance(call.args[0], ArrayMeta):
-        return Inferred(ArrayMeta.dense(x.dtype, shape))
+        return Inferred(replace(ArrayMeta.dense(x.dtype, shape), owns=False))
     if _ravels_in_place(x, order):
         step = x.dtype.itemsize
         return Inferred(ArrayMeta(x.dtype, shape, (step,), writeable=x.writeable), view_of=0)
@@ -177,7 +177,8 @@ def _broadcast_to(call: Arguments) -> Inferred:
     hints = tuple(map(hint_of, shape))
     found = np.broadcast_to(x.standin(), hints)
     shares = isinstance(call.args[0], ArrayMeta) and not x.scalar
-    return Inferred(ArrayMeta(x.dtype, shape, found.strides, writeable=False), view_of=0 if shares else None)
+    meta = ArrayMeta(x.dtype, shape, found.strides, writeable=False, owns=False)
+    return Inferred(meta, view_of=0 if shares else None)
 
 
 def _imag(call: Arguments) -> Inferred:

@@ -147,9 +147,18 @@ def compared(found: Any, real: Any, args: tuple[Any, ...]) -> str | None:
         wrong = _entry_differs(meta, entry, run_time)
         if wrong:
             return wrong
+    if found.view_of is None and found.same_as is None and (wrong := _owners_differ(metas, entries)):
+        return wrong
     if not isinstance(real, tuple | list):
         return _sharing_differs(found, real, args)
     return None
+
+
+def _owners_differ(metas: Any, entries: Any) -> str | None:
+    """Whether a new array is a view of a copy that nobody sees."""
+    arrays = [(m, e) for m, e in zip(metas, entries, strict=True) if isinstance(e, np.ndarray)]
+    wrong = [i for i, (meta, entry) in enumerate(arrays) if meta.owns != entry.flags.owndata]
+    return f"owndata of results {wrong}: infer {[m.owns for m, _ in arrays]}" if wrong else None
 
 
 def _entry_differs(meta: Any, entry: Any, run_time: dict[str, int]) -> str | None:
