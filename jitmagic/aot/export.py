@@ -323,7 +323,7 @@ def _check_aliases(export: _Export) -> None:
     plan = export.plan
     for place, index in enumerate(plan.returns):
         made = plan.objects[index]
-        if made.path or made.base.kind == "argument" or plan.returns.index(index) != place:
+        if made.is_alias or made.base.kind == "argument" or plan.returns.index(index) != place:
             what = "an input" if made.base.kind == "argument" else "another value of the graph"
             raise export.refuse(f"output {place} is an alias of {what}; give a copy (np.copy)")
     for place, leaf in enumerate(export.leaves):

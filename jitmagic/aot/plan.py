@@ -9,8 +9,12 @@ from jitmagic.aot.overlap import AliasGuard
 from jitmagic.graph import ArrayMeta
 from jitmagic.graph.printer import print_value
 from jitmagic.ops.functional import ViewStep
+from jitmagic.ops.registry import by_name
 
-__all__ = ["CopyBack", "InferencePlan", "Rebuild", "Ref", "SizeSource"]
+__all__ = ["HIDDEN", "CopyBack", "InferencePlan", "Rebuild", "Ref", "SizeSource"]
+
+
+HIDDEN = ViewStep(by_name("view"), ())  # of a copy that nobody sees, as NumPy gives some results
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,11 @@ class Rebuild:
 
     base: Ref
     path: tuple[ViewStep, ...] = ()
+
+    @property
+    def is_alias(self) -> bool:
+        """Whether it shares memory with something that the caller may see."""
+        return any(step is not HIDDEN for step in self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +118,7 @@ class InferencePlan:
             return f"the same object as out{seen[index]}"
         made = self.objects[index]
         name = self._name(made.base)
-        if made.path:
+        if made.is_alias:
             return f"view of {name}: {''.join(step.show(self._text) for step in made.path)}"
         return name if made.base.kind != "result" else "new"
 

@@ -9,11 +9,10 @@ from typing import Any
 from jitmagic.aot.aliases import Aliases, is_array
 from jitmagic.aot.functionalise import PureBuilder, array_meta
 from jitmagic.aot.overlap import AliasGuard
-from jitmagic.aot.plan import CopyBack, InferencePlan, Rebuild, Ref, SizeSource
+from jitmagic.aot.plan import HIDDEN, CopyBack, InferencePlan, Rebuild, Ref, SizeSource
 from jitmagic.graph import ArrayMeta, Graph, Node, SymInt, map_nodes
 from jitmagic.graph.polynomial import symbols_of
 from jitmagic.ops.functional import COPY_INTO, ViewStep
-from jitmagic.ops.registry import by_name
 
 __all__ = ["Planner"]
 
@@ -98,7 +97,7 @@ class Planner:
         """The view of a copy that nobody sees, as which NumPy gives some results; a write has left its own array."""
         meta = storage.meta
         is_hidden = storage.kind != "input" and isinstance(meta, ArrayMeta) and not meta.owns
-        return (ViewStep(by_name("view"), ()),) if is_hidden and self.builder.version[storage] else ()
+        return (HIDDEN,) if is_hidden and self.builder.version[storage] else ()
 
     def _ref(self, pure: Node) -> Ref:
         if pure in self.inputs:
