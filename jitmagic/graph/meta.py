@@ -25,8 +25,8 @@ class ArrayMeta:
     """An ndarray, or a NumPy scalar when ``scalar`` is True (then the shape is ``()``).
 
     ``shape`` may hold symbolic sizes. ``strides`` are those of this trace, in bytes: guards hold on to the order,
-    signs and contiguity that they show, not to the numbers. ``owns`` is False where NumPy gives a new array as a view of
-    a copy that nobody sees (``flags.owndata``); of inputs and views it tells nothing.
+    signs and contiguity that they show, not to the numbers. ``owns`` is False where NumPy gives a new array as a view
+    of a copy that nobody sees (``flags.owndata``); of inputs and views it tells nothing.
     """
 
     dtype: np.dtype[Any]

@@ -19,7 +19,7 @@ from jitmagic.magic.nesting import remark_on
 from jitmagic.magic.options import CellOptions
 from jitmagic.magic.rewrite import Definition, find_functions, mark, needs_await, select
 from jitmagic.magic.runner import CellProgram, Outcome, parse, run, run_async
-from jitmagic.magic.source import RawCells, locate
+from jitmagic.magic.source import RawCells, RelativeNames, locate
 from jitmagic.magic.timing import CallRecorder, time_calls
 
 __all__ = ["CellCompiler"]
@@ -36,12 +36,14 @@ class CellCompiler:
     engine: Engine
     collector: Collector
     raw: RawCells = field(default_factory=RawCells)
+    relative: RelativeNames = field(default_factory=RelativeNames)
 
     def run(self, options: CellOptions, body: str) -> Any:
         """Run the cell; a coroutine if it awaits at top level (see ``awaiting``)."""
         __tracebackhide__ = True
         source = locate(self.shell, self.raw.text, body)
         source.remember()
+        self.relative.add(source.filename)
         tree = parse(self.shell, source)
         made = Made()
         table = self._marked(tree, options, made)

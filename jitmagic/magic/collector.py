@@ -28,6 +28,7 @@ __all__ = ["Collector"]
 
 _REMARKABLE = (BreakEvent, DemotionEvent, FallbackEvent, RecompileEvent)
 _PENDING_LIMIT = 100_000  # events kept for the next card while nothing is displayed
+_ROOM = 64
 _DEFAULT = CellOptions()
 
 
@@ -40,11 +41,13 @@ class Collector:
     settings: Callable[[], CardOptions]
     progress: Progress
     panels: Callable[[Iterable[int]], Iterable[Any]] = lambda owners: ()  # of the functions with these owners
+    living: Callable[[], Iterable[tuple[int, str]]] = lambda: ()  # owner and file name of each compiled function
     _pending: deque[Event] = field(default_factory=lambda: deque(maxlen=_PENDING_LIMIT))
     _options: dict[str, CellOptions] = field(default_factory=dict)  # file name of a cell -> options
     _files: dict[int, str] = field(default_factory=dict)  # owner -> file name of its ``def``
     _outs: dict[str, str] = field(default_factory=dict)  # file name -> variable for the report
     _later: list[Callable[[], Any]] = field(default_factory=list)
+    _room: int = _ROOM  # cells that are remembered before those without functions are looked for
     _stop: Callable[[], None] = lambda: None
 
     def start(self) -> None:
@@ -58,9 +61,19 @@ class Collector:
 
     def defined(self, filename: str, options: CellOptions) -> None:
         """A cell with these options is about to run; they hold for its functions from now on."""
+        if len(self._options) >= self._room:
+            self._forget_dead()
         self._options[filename] = options
         if options.out:
             self._outs[filename] = options.out
+
+    def _forget_dead(self) -> None:
+        """Let go of cells whose functions are gone; what is pending may still speak of others."""
+        files = dict(self.living()) | {event.owner: self._file_of(event) for event in list(self._pending)}
+        self._files = {owner: file for owner, file in self._files.items() if owner in files}
+        kept = {*files.values(), *self._files.values(), *self._outs}
+        self._options = {file: options for file, options in self._options.items() if file in kept}
+        self._room = max(_ROOM, 2 * len(self._options))
 
     def after_card(self, view: Callable[[], Any]) -> None:
         """Show what ``view`` gives below the card of the running cell."""

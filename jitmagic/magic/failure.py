@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -40,24 +41,37 @@ def show_as_plain(shell: Any) -> Callable[[], None]:
 def hide_magic(error: BaseException) -> None:
     """Take out of the traceback the frames between IPython, which runs the cell, and the user's statement.
 
-    They are ours in a row, what IPython does to call a magic, and the line that stands in the cell for the magic.
-    Nothing is taken out where no user's frame comes after ours: that is a fault of ours, or a usage error.
+    They are ours, what IPython does to call a magic, and the line that stands in the cell for the magic, with what a
+    magic above ``%%compile`` adds. Where the user called the magic from a function, that function stays. Ours also
+    stay where nothing comes after them: that is a fault of ours, or a usage error.
     """
     entries = entries_of(error.__traceback__)
-    first = next((i for i, entry in enumerate(entries) if _belongs(entry, _OURS)), len(entries))
-    after = next((i for i in range(first, len(entries)) if not _belongs(entries[i], _OURS)), None)
-    if after is None:
-        return
-    while first and _belongs(entries[first - 1], _SHELL):
-        first -= 1
-    if first > 1:
-        entries[first - 2].tb_next = entries[after]
-    else:
-        error.__traceback__ = entries[after]
+    ours = [i for i in range(len(entries) - 1) if _belongs(entries[i], _OURS)]
+    statement = next((i + 1 for i in ours if not _belongs(entries[i + 1], _OURS, _SHELL)), 0)
+    hidden = set(ours)
+    if statement:
+        hidden |= set(range(_start_of_magic(entries, statement), statement))
+    kept = [entry for i, entry in enumerate(entries) if i not in hidden]
+    for entry, following in itertools.pairwise(kept):
+        entry.tb_next = following
+    if hidden and kept[0] is not entries[0]:
+        BaseException.with_traceback(error, kept[0])  # a class may refuse that attributes are set
 
 
-def _belongs(entry: TracebackType, package: str) -> bool:
-    return str(entry.tb_frame.f_globals.get("__name__", "")).startswith(package)
+def _start_of_magic(entries: Sequence[TracebackType], statement: int) -> int:
+    """The first entry of those that led to the user's statement."""
+    filename = entries[statement].tb_frame.f_code.co_filename
+    for i, entry in enumerate(entries[:statement]):
+        if entry.tb_frame.f_code.co_filename == filename:
+            return i
+    start = statement
+    while start and _belongs(entries[start - 1], _OURS, _SHELL):
+        start -= 1
+    return start
+
+
+def _belongs(entry: TracebackType, *packages: str) -> bool:
+    return str(entry.tb_frame.f_globals.get("__name__", "")).startswith(packages)
 
 
 def out_of_coroutine(shell: Any, error: BaseException) -> BaseException:

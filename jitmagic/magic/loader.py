@@ -40,6 +40,7 @@ def load(shell: Any, engine: Engine) -> JitMagic:
     undo.callback(config.configure, progress_after=settings.progress_after, entry_limit=settings.entry_limit)
     magics = _registered(shell, undo)
     collector = Collector(shell, engine.draw, magics.card_options, Progress(shell), partial(_panels, engine))
+    collector.living = partial(_living, engine)
     magics.cells = CellCompiler(shell, engine, collector)
     magics.lines = JitLine(shell, engine)
     _listen(shell, magics, undo)
@@ -68,6 +69,10 @@ def _panels(engine: Engine, owners: Iterable[int]) -> list[Any]:
     with contextlib.suppress(UserError):
         return [f.jit.explore() for f in engine.functions() if f.jit.record.owner in wanted]
     return []
+
+
+def _living(engine: Engine) -> list[tuple[int, str]]:
+    return [(f.jit.record.owner, f.jit.plain.__code__.co_filename) for f in engine.functions()]
 
 
 def _registered(shell: Any, undo: contextlib.ExitStack) -> JitMagic:

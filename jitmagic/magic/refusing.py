@@ -45,7 +45,7 @@ class RefusedTransform:
         line, body = call
         text: str = self._shell.transform_cell(f"# %%compile {line}\n{body}")
         if self._refused(text):
-            return text.splitlines(keepends=True)
+            return ["\n", *text.splitlines(keepends=True)[1:]]
         self._shell.should_run_async(text, transformed_cell=text)  # asked of every cell: Python warns of its text then
         return lines
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 import linecache
 import os
 import sys
+import zlib
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
-__all__ = ["CellSource", "RawCells", "cell_label", "cell_names", "locate"]
+__all__ = ["CellSource", "RawCells", "RelativeNames", "cell_label", "cell_names", "locate"]
 
-_own_numbers = itertools.count(1)
+_RELATIVE_KEPT = 256
 
 
 @dataclass(slots=True)
@@ -37,6 +38,25 @@ class RawCells:
         return str(self.running[-1].raw_cell or "") if self.running else ""
 
 
+@dataclass(slots=True)
+class RelativeNames:
+    """The latest cells also under a path relative to the working directory.
+
+    Numba asks ``linecache`` for that, and would say "source missing".
+    """
+
+    known: deque[str] = field(default_factory=deque)
+
+    def add(self, filename: str) -> None:
+        name = _relative(filename)
+        linecache.cache[name] = linecache.cache[filename]
+        if name == filename or name in self.known:
+            return
+        self.known.append(name)
+        if len(self.known) > _RELATIVE_KEPT:
+            linecache.cache.pop(self.known.popleft(), None)
+
+
 @dataclass(frozen=True, slots=True)
 class CellSource:
     """Python source of the cell; line n of ``text`` is line n of the cell as the user sees it."""
@@ -45,14 +65,9 @@ class CellSource:
     text: str
 
     def remember(self) -> None:
-        """Let tracebacks, ``inspect`` and Numba's messages find the lines.
-
-        Numba asks ``linecache`` for a path relative to the working directory and would say "source missing".
-        """
+        """Let tracebacks and ``inspect`` find the lines."""
         lines = [line + "\n" for line in self.text.removesuffix("\n").split("\n")]
-        entry = (len(self.text), None, lines, self.filename)
-        for name in {self.filename, _relative(self.filename)}:
-            linecache.cache[name] = entry
+        linecache.cache[self.filename] = (len(self.text), None, lines, self.filename)
 
 
 def cell_label(shell: Any, filename: str) -> str:
@@ -83,9 +98,8 @@ def locate(shell: Any, raw: str, body: str) -> CellSource:
     filename = _running_file(shell.user_ns)
     head = _lines_above(raw, body)
     if filename is None or head is None:
-        return CellSource(f"<jitmagic-{next(_own_numbers)}>", _blank_start(body) + text)
-    comments = "".join(f"# {line}\n" if line.strip() else "\n" for line in head)
-    return CellSource(filename, comments + _blank_start(body) + text)
+        return CellSource(f"<jitmagic-{zlib.crc32(body.encode()):08x}>", _blank_start(body) + text)
+    return CellSource(filename, "\n" * len(head) + _blank_start(body) + text)
 
 
 def _running_file(namespace: dict[str, Any]) -> str | None:

@@ -34,10 +34,15 @@ def hide_ours() -> None:
     if error is None or first is None or isinstance(error, InternalError):
         return
     call = _Call(first)
-    error.__traceback__ = _plain(first.tb_next, call)
+    _put(error, _plain(first.tb_next, call))
     for each in _behind(error, {id(error)}):
         if not isinstance(each, InternalError) and any(is_part(entry) for entry in entries_of(each.__traceback__)):
-            each.__traceback__ = _plain(each.__traceback__, call)
+            _put(each, _plain(each.__traceback__, call))
+
+
+def _put(error: BaseException, first: TracebackType | None) -> None:
+    """Set the traceback also where the exception's class refuses that attributes are set."""
+    BaseException.with_traceback(error, first)
 
 
 class _Call:

@@ -124,10 +124,19 @@ def whole_of(code: CodeType) -> CodeType:
 
 def _frame_of_code(code: CodeType) -> Frame:
     piece = _pieces.get(code)
-    return Frame(code, piece.node if piece else _find(code))
+    return Frame(code, piece.node if piece else _found(code))
 
 
-@functools.lru_cache(maxsize=512)
+_nodes: weakref.WeakKeyDictionary[CodeType, FunctionNode] = weakref.WeakKeyDictionary()
+
+
+def _found(code: CodeType) -> FunctionNode:
+    node = _nodes.get(code)
+    if node is None:
+        node = _nodes[code] = _find(code)
+    return node
+
+
 def _find(code: CodeType) -> FunctionNode:
     lines = linecache.getlines(code.co_filename)
     if not lines:

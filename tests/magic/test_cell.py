@@ -185,7 +185,7 @@ def described(notebook: Notebook, cell: str) -> dict[str, Any]:
     made = {name for name in set(notebook.ns) - before if not re.fullmatch(r"_(i|ih)?\d*", name)}
     error = ran.error
     return {
-        "out": re.sub(r"0x[0-9a-f]+|-input-\d+-\w+", "", ran.out),
+        "out": re.sub(r"0x[0-9a-f]+|-input-\d+-\w+|(?m:^ +1 # %%compile\n)", "", ran.out),
         "err": ran.err,
         "value": re.sub(r"0x[0-9a-f]+", "", repr(ran.value)),
         "shown": ran.shown,
@@ -198,7 +198,7 @@ def described(notebook: Notebook, cell: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", CELLS)
 def test_is_the_plain_cell(name: str, open_notebook: Callable[..., Notebook]) -> None:
-    """Same prints, value, error, traceback (to the letter), names, ``%who`` and ``_``."""
+    """Same prints, value, error, traceback (to the letter, below the magic line), names, ``%who`` and ``_``."""
     plain = described(open_notebook(extension=False), "# %%compile\n" + CELLS[name])
     compiled = described(open_notebook(), "%%compile\n" + CELLS[name])
     assert compiled == plain

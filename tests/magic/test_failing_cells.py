@@ -27,7 +27,7 @@ _DIFFERS = (
     (r"<ipython-input-\d+-[0-9a-f]+>|[^\s']*ipykernel_\d+[^\s']*\.py|(?<=\()\d+\.py(?=, line)", "<cell>"),
     (r"0x[0-9a-f]+", "0x"),
     (r"In\[\d+\]", "In[n]"),
-    (r".*1 # %%compile -q\n", ""),
+    (r"(?m)^ +\d+ (# %%compile -q)?\n", ""),  # the line of the magic is no code
 )
 _VALUE = re.compile(r"^ {8}\w+ = .*\n(?:       +\S.*\n)*", re.MULTILINE)  # of a variable, below a line of the traceback
 _PLAIN, _COMPILED = "# %%compile -q\n", "%%compile -q\n"
@@ -198,3 +198,43 @@ def test_a_refused_break_is_shown_at_its_cell() -> None:
     finally:
         shell.run_line_magic("unload_ext", "jitmagic")
         InteractiveShell.clear_instance()
+
+
+MAGICS = {
+    "alone": "%%compile -q\n",
+    "time above": "%%time\n%%compile -q\n",
+    "time below": "%%compile -q\n%%time\n",
+    "prun above": "%%prun -q\n%%compile -q\n",
+    "prun below": "%%compile -q\n%%prun -q\n",
+    "blank lines above": "\n  \n%%compile -q\n",
+    "blank lines below": "%%compile -q\n\n\n",
+    "blank lines between": "%%time\n\n%%compile -q\n\n",
+}
+
+
+@pytest.mark.parametrize("name", MAGICS)
+def test_other_magics_and_blank_lines_leave_the_lines_of_the_cell(name: str) -> None:
+    """The frames shown are those of the user's statements, with the numbers at which they stand in the cell."""
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "jitmagic")
+    head = MAGICS[name]
+    above = head.count("\n")
+    try:
+        with capture_output() as captured:
+            result = shell.run_cell(f"{head}import numpy as np\ndef f(a):\n    return a[9]\nf(np.ones(3))\n")
+            later = shell.run_cell("f(np.ones(4))")
+    finally:
+        shell.run_line_magic("unload_ext", "jitmagic")
+        InteractiveShell.clear_instance()
+    shown = re.findall(r"^-+> (\d+) +(.*)", _tidy(captured.stdout), re.MULTILINE)
+    expected = [
+        (above + 4, "f(np.ones(3))"),
+        (above + 3, "return a[9]"),
+        (1, "f(np.ones(4))"),
+        (above + 3, "return a[9]"),
+    ]
+    assert [(int(line), text) for line, text in shown] == expected
+    assert all(isinstance(ran.error_in_exec, IndexError) for ran in (result, later))
+    assert "%%" not in captured.stdout
+    assert "Error retrieving" not in captured.stdout

@@ -121,5 +121,8 @@ def _generate(source: str, name: str, fastmath: bool) -> Stored:
 
     filename = f"<jitmagic kernel {name} {hashlib.sha256(source.encode()).hexdigest()[:12]}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    stored: Stored = codegen.generate(source, name, filename, fastmath)
+    try:
+        stored: Stored = codegen.generate(source, name, filename, fastmath)
+    finally:
+        linecache.cache.pop(filename, None)  # Numba has looked at it; the kernel keeps its own text
     return stored

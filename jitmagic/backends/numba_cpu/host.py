@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import linecache
 import operator
+import weakref
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -72,6 +74,7 @@ class Writer:
     scope: dict[str, Any] = field(default_factory=dict)
     names: dict[Node, str] = field(default_factory=dict)
     bound: dict[int, str] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
     in_place: set[Node] = field(default_factory=set)
     loops: dict[Node, frozenset[int]] = field(default_factory=dict)
     outputs: dict[Node, Node] = field(default_factory=dict)  # ufuncs, and the operand that their result replaces
@@ -84,8 +87,8 @@ class Writer:
         """A name for an object in the scope of the program."""
         key = id(value)
         if key not in self.bound:
-            name = f"{prefix}{sum(n.startswith(prefix) for n in self.scope)}"
-            self.bound[key] = name
+            name = self.bound[key] = f"{prefix}{self.counts[prefix]}"
+            self.counts[prefix] += 1
             self.scope[name] = value
         return self.bound[key]
 
@@ -181,7 +184,7 @@ class Writer:
         assert node.op is not None
         operands = ", ".join(self.text(a) for a in node.args)
         name = self.names[node] = self.names[self.outputs[node]]
-        self.lines.append(f"    {self.constant(node.op.call, 'f')}({operands}, {name})")
+        self.lines.append(f"    {self.constant(node.op.call, 'f')}({operands}, out={name})")
 
     def loop(self, node: Node) -> None:
         """Run a loop; what it writes are copies, or arrays that nobody reads again."""
@@ -436,9 +439,10 @@ def write_host(plan: Schedule, natives: dict[str, Native], together: Sequence[Ch
     }
     source = writer.write()
     filename = f"<jitmagic program {next(_numbers)}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     exec(compile(source, filename, "exec"), writer.scope)
     run = writer.scope["run"]
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    weakref.finalize(run, linecache.cache.pop, filename, None).atexit = False
     outside = [node for node in map(step_node, filter(_may_warn, plan.steps)) if node is not None]
     if any(map(may_speak, outside)):
         run = outspoken(run)

@@ -48,8 +48,7 @@ class KernelRecord:
 class Program:
     """``program(inputs) -> outputs``; raises ``Bail``, before any effect on inputs, where NumPy would complain.
 
-    ``marks`` maps nodes to ``"k0"``, ``"extern"`` or ``"view"``. After a Bail the graph may be run again from the
-    start only if ``bail_safe``: otherwise it holds operations with effects (random draws).
+    ``marks`` maps nodes to ``"k0"``, ``"extern"`` or ``"view"``.
     """
 
     run: Callable[..., list[Any]] = field(repr=False)
@@ -57,7 +56,6 @@ class Program:
     kernels: tuple[KernelRecord, ...]
     marks: dict[Node, str]
     extern_count: int
-    bail_safe: bool
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:
         return self.run(*inputs)
@@ -87,7 +85,6 @@ def compile_graph(
         kernels=kernels,
         marks=plan.marks,
         extern_count=sum(mark == "extern" for mark in plan.marks.values()),
-        bail_safe=not any(n.op is not None and n.op.effects for n in graph.nodes),
     )
 
 
