@@ -35,6 +35,7 @@ class Recorded:
     _path: tuple[ViewStep, ...]
     _epoch: int
     _views: list[weakref.ref[Any]]
+    _is_python = False  # whether it stands for a Python number, which has no say in the dtype of a result
 
     @classmethod
     def _made(cls, data: Any, edge: Edge | None = None, version: Version | None = None) -> Any:
@@ -119,9 +120,9 @@ def needs_gradient(value: Any) -> bool:
 
 
 def raw(value: Any) -> Any:
-    """The nesting with the data of each Tensor in its place."""
+    """The nesting with the data of each Tensor in its place: an array, a NumPy scalar or a Python number."""
     if isinstance(value, Recorded):
-        return value._data
+        return value._data.item() if value._is_python else value._data
     if isinstance(value, tuple | list):
         return like_sequence(value, map(raw, value))
     if isinstance(value, dict):

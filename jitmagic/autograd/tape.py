@@ -11,7 +11,8 @@ from jitmagic.autograd.backward import walk
 from jitmagic.autograd.modes import enable_grad
 from jitmagic.autograd.node import FunctionNode
 from jitmagic.autograd.recorded import Recorded, is_smooth, tensors_in
-from jitmagic.autograd.tensor import Tensor, Watched
+from jitmagic.autograd.tensor import Tensor
+from jitmagic.autograd.watched import Watched, WatchedNumber
 from jitmagic.errors import GradientError
 
 __all__ = ["gradients", "tape_vjp"]
@@ -91,13 +92,20 @@ def _called(function: Callable[..., Any], watched: list[Tensor]) -> Any:
 
 def _watched(primal: Any) -> Tensor:
     """A Tensor over the same memory that is computed from nothing but a mark; it may be written in place."""
-    data = primal._data if isinstance(primal, Recorded) else np.asarray(primal)
+    data = primal._data if isinstance(primal, Recorded) else _as_data(primal)
     if not is_smooth(data):
         raise GradientError(f"a gradient by an argument of dtype {data.dtype}: only real and complex numbers have one")
     edges = [edge] if isinstance(primal, Recorded) and (edge := primal._history()) is not None else []
     node = FunctionNode("argument", lambda gs, as_tensors: gs, edges)
+    if type(primal) in (float, complex) or isinstance(primal, WatchedNumber):
+        return WatchedNumber.of(data, (node, 0))
     found: Tensor = Watched._made(data, (node, 0), primal._version if isinstance(primal, Recorded) else None)
     return found
+
+
+def _as_data(primal: Any) -> Any:
+    """NumPy scalars stay what they are; Python numbers become such."""
+    return primal if isinstance(primal, np.generic) else np.asarray(primal)[() if np.isscalar(primal) else ...]
 
 
 def _mark(watched: Tensor) -> Any:

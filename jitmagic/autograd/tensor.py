@@ -15,7 +15,7 @@ from jitmagic.autograd.recorded import Recorded, is_smooth, raw
 from jitmagic.autograd.writing import set_item
 from jitmagic.errors import GradientError
 
-__all__ = ["RemovableHook", "Tensor", "Watched", "detach"]
+__all__ = ["RemovableHook", "Tensor", "detach"]
 
 _hook_numbers = itertools.count()
 
@@ -245,34 +245,6 @@ class Tensor(Recorded):
 def _from_hook(hook: Callable[[Tensor], Any], g: Any, kind: type[Tensor]) -> Any:
     changed = hook(g if isinstance(g, Tensor) else kind._made(g))
     return changed if changed is None or isinstance(g, Tensor) else raw(changed)
-
-
-class Watched(Tensor):
-    """A Tensor inside a function that is being differentiated: its numbers may not leave the record unnoticed."""
-
-    def _refuse_to_leave(self) -> None:
-        if self.requires_grad:
-            raise GradientError(
-                "a number that the gradient depends on became a Python number here (float(x), math.sqrt(x), x.item(), "
-                "or x stored in a plain array), which has no history: use NumPy's function (np.sqrt(x), np.stack), or "
-                "jm.detach(x) if no gradient is to flow"
-            )
-
-    def __float__(self) -> float:
-        self._refuse_to_leave()
-        return super().__float__()
-
-    def __complex__(self) -> complex:
-        self._refuse_to_leave()
-        return super().__complex__()
-
-    def item(self, *args: int) -> Any:
-        self._refuse_to_leave()
-        return super().item(*args)
-
-    def tolist(self) -> Any:
-        self._refuse_to_leave()
-        return self._data.tolist()
 
 
 class RemovableHook:

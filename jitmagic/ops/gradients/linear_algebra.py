@@ -58,7 +58,7 @@ def of_slogdet(g: Any, ans: Any, a: Any) -> Any:
     of_sign, of_log = g
     share: Any = 0 if of_log is None else of_log
     if of_sign is not None and a.dtype.kind == "c":
-        share = share + 1j * np.imag(of_sign * ans[0])
+        share = share + np.multiply(1j, np.imag(of_sign * ans[0]))
     return cast(np.expand_dims(share, (-2, -1)) * turned(np.linalg.inv(a)), a)
 
 

@@ -58,7 +58,7 @@ def phase(g: Any, ans: Any, x: Any, *rest: Any) -> Any:
     """Of ``angle(x)`` in radians: 0 for real numbers, and at 0."""
     if not _is_complex(x):
         return np.zeros_like(x)
-    return g * np.conj(1j * x) / finite_divisor(np.real(x * np.conj(x)))
+    return g * np.conj(np.multiply(1j, x)) / finite_divisor(np.real(x * np.conj(x)))
 
 
 def among_larger(g: Any, x: Any, y: Any) -> Any:

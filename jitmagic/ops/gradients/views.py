@@ -73,7 +73,7 @@ def of_diagonal(g: Any, ans: Any, a: Any, offset: int = 0, axis1: int = 0, axis2
 
 
 def of_imag(g: Any, ans: Any, a: Any) -> Any:
-    return cast(-1j * g, a) if a.dtype.kind == "c" else np.zeros_like(a)
+    return cast(np.multiply(-1j, g), a) if a.dtype.kind == "c" else np.zeros_like(a)
 
 
 def of_copies(g: Any, ans: Any, *arrays: Any) -> list[Any]:

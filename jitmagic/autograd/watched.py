@@ -1,0 +1,115 @@
+"""What stands for the arguments of a function while it is differentiated: Tensors whose numbers may not slip away."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitmagic.autograd.recorded import Recorded, raw
+from jitmagic.autograd.tensor import Tensor
+from jitmagic.errors import GradientError
+
+__all__ = ["Watched", "WatchedNumber"]
+
+
+class Watched(Tensor):
+    """A Tensor inside a function that is being differentiated: its numbers may not leave the record unnoticed."""
+
+    def _refuse_to_leave(self) -> None:
+        if self.requires_grad:
+            raise GradientError(
+                "a number that the gradient depends on became a Python number here (float(x), math.sqrt(x), x.item(), "
+                "or x stored in a plain array), which has no history: use NumPy's function (np.sqrt(x), np.stack), or "
+                "jm.detach(x) if no gradient is to flow"
+            )
+
+    def __float__(self) -> float:
+        self._refuse_to_leave()
+        return super().__float__()
+
+    def __complex__(self) -> complex:
+        self._refuse_to_leave()
+        return super().__complex__()
+
+    def item(self, *args: int) -> Any:
+        self._refuse_to_leave()
+        return super().item(*args)
+
+    def tolist(self) -> Any:
+        self._refuse_to_leave()
+        return self._data.tolist()
+
+
+class WatchedNumber(Watched):
+    """A Python float or complex inside a function that is being differentiated; its data is a NumPy scalar.
+
+    With Python numbers it gives what Python gives, again such a number; NumPy does not count its dtype.
+    """
+
+    _is_python = True
+
+    @classmethod
+    def _made(cls, data: Any, edge: Any = None, version: Any = None) -> Any:
+        """What an operation makes of it is a NumPy scalar or array."""
+        return Watched._made(data, edge, version)
+
+    @property
+    def real(self) -> Any:
+        """The real part, a Python float."""
+        return self._number_from(self._strong().real)
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part, a Python float."""
+        return self._number_from(self._strong().imag)
+
+    def conjugate(self) -> Any:
+        """As ``complex.conjugate``."""
+        return self._number_from(self._strong().conjugate())
+
+    def _strong(self) -> Any:
+        """The same number for NumPy, whose dtype counts."""
+        return Watched._made(self._data, self._history())
+
+    @staticmethod
+    def _number_from(found: Any) -> Any:
+        if not isinstance(found, Recorded):
+            return np.asarray(found)[()].item()
+        return WatchedNumber.of(np.asarray(found._data)[()], found._history())
+
+    @classmethod
+    def of(cls, data: Any, edge: Any) -> WatchedNumber:
+        """The number ``data``, a NumPy scalar, computed by the node behind ``edge``."""
+        self = object.__new__(cls)
+        self._set(data, edge, False)
+        return self
+
+
+def _with_python_numbers(name: str) -> Callable[..., Any]:
+    """The operator of that name, which stays among Python numbers if all operands are such."""
+    inherited = getattr(Watched, name)
+    function = getattr(operator, name.strip("_").removeprefix("r") if name in REFLECTED else name.strip("_"))
+
+    def operate(self: WatchedNumber, *others: Any) -> Any:
+        if not all(type(other) in (int, float, complex, bool, WatchedNumber) for other in others):
+            return inherited(self, *others)
+        operands = [raw(self), *map(raw, others)]
+        value = function(*(reversed(operands) if name in REFLECTED else operands))
+        with np.errstate(all="ignore"):
+            strong = [o._strong() if isinstance(o, WatchedNumber) else o for o in (self, *others)]
+            found = getattr(strong[0], name)(*strong[1:])
+        if not isinstance(found, Recorded) or type(value) not in (float, complex):
+            return value
+        return WatchedNumber.of(np.asarray(value)[()], found._history())
+
+    operate.__name__ = operate.__qualname__ = name
+    return operate
+
+
+ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
+REFLECTED = frozenset(f"__r{name}__" for name in ARITHMETIC)
+for _name in (*(f"__{n}__" for n in (*ARITHMETIC, "neg", "pos", "abs")), *REFLECTED):
+    setattr(WatchedNumber, _name, _with_python_numbers(_name))
