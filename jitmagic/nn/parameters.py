@@ -33,7 +33,7 @@ class ParameterList(Module):
         count = len(self._parameters)
         if not -count <= position < count:
             raise IndexError(f"index {position} is out of range")
-        return str(position % count)
+        return list(self._parameters)[position]
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):

@@ -30,7 +30,7 @@ from jitmagic.tracer.output import OutputGraph, Policy
 from jitmagic.tracer.scopes import Scope
 from jitmagic.tracer.signals import NotConstant, Raised, Restart
 from jitmagic.tracer.variables.array import ArrayTracker
-from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.base import VariableTracker, python_error, type_name
 from jitmagic.tracer.variables.binding import bind_arguments
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.dataclass_methods import generated_method
@@ -323,9 +323,9 @@ class Evaluator:
         except DataDependentSize as error:
             raise Unsupported("data-size", str(error)) from None
 
-    def unpack(self, value: VariableTracker) -> list[VariableTracker]:
-        """Every item of an iterable."""
-        iterator = value.iterate(self)
+    def unpack(self, value: VariableTracker, refusal: str = "") -> list[VariableTracker]:
+        """Every item of an iterable. ``refusal`` words the TypeError for what is none, with ``{}`` for its class."""
+        iterator = self._iterator(value, refusal)
         items: list[VariableTracker] = []
         limit = current().unroll_limit
         while (item := iterator.next_item(self)) is not None:
@@ -333,6 +333,14 @@ class Evaluator:
             if len(items) > limit:
                 raise Unsupported("long-loop", f"more than {limit}")
         return items
+
+    def _iterator(self, value: VariableTracker, refusal: str) -> VariableTracker:
+        try:
+            return value.iterate(self)
+        except Raised as raised:
+            if not refusal or not isinstance(raised.error, TypeError) or hasattr(value.python_type(), "__iter__"):
+                raise
+            raise python_error(TypeError, refusal.format(type_name(value.python_type()))) from None
 
     def same_or_equal(self, a: VariableTracker, b: VariableTracker) -> bool:
         """``a is b or a == b``, as ``in`` and ``index`` ask."""

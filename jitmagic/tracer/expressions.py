@@ -20,11 +20,13 @@ from jitmagic.tracer.rounds import bind_in_scope, count_rounds
 from jitmagic.tracer.scopes import Scope
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.texts import format_text, repr_text, str_text
-from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.array import ArrayTracker
+from jitmagic.tracer.variables.base import VariableTracker, python_error, type_name
 from jitmagic.tracer.variables.constant import Constant, run
 from jitmagic.tracer.variables.functions import NestedFunction
 from jitmagic.tracer.variables.mappings import DictTracker, key_of
 from jitmagic.tracer.variables.number import RunTimeNumber, number_call
+from jitmagic.tracer.variables.objects import ObjectTracker
 from jitmagic.tracer.variables.sequences import ListTracker, SequenceTracker, SliceTracker, TupleTracker
 from jitmagic.tracer.variables.sets import SetTracker
 
@@ -203,22 +205,25 @@ def _slice(tx: Evaluator, node: ast.Slice) -> VariableTracker:
     return SliceTracker([Constant(None) if p is None else tx.eval(p) for p in parts])
 
 
-def _items(tx: Evaluator, nodes: Sequence[ast.expr]) -> list[VariableTracker]:
+def _items(tx: Evaluator, nodes: Sequence[ast.expr], refusal: str = "") -> list[VariableTracker]:
     items: list[VariableTracker] = []
     for node in nodes:
         if isinstance(node, ast.Starred):
-            items.extend(tx.unpack(tx.eval(node.value)))
+            items.extend(tx.unpack(tx.eval(node.value), refusal))
         else:
             items.append(tx.eval(node))
     return items
 
 
+_NO_ITEMS = "Value after * must be an iterable, not {}"
+
+
 def _tuple(tx: Evaluator, node: ast.Tuple) -> VariableTracker:
-    return TupleTracker(_items(tx, node.elts))
+    return TupleTracker(_items(tx, node.elts, _NO_ITEMS))
 
 
 def _list(tx: Evaluator, node: ast.List) -> VariableTracker:
-    return ListTracker(_items(tx, node.elts))
+    return ListTracker(_items(tx, node.elts, _NO_ITEMS))
 
 
 def _set(tx: Evaluator, node: ast.Set) -> VariableTracker:
@@ -230,16 +235,40 @@ def _dict(tx: Evaluator, node: ast.Dict) -> VariableTracker:
     result = DictTracker({})
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
-            result.method(tx, "update", [tx.eval(value)], {})
+            mapping = tx.eval(value)
+            if not isinstance(mapping, DictTracker) and not hasattr(mapping.python_type(), "keys"):
+                raise python_error(TypeError, f"{type_name(mapping.python_type())!r} object is not a mapping")
+            result.method(tx, "update", [mapping], {})
         else:
             known = tx.eval(key)
             result.set_item(tx, known, tx.eval(value))
     return result
 
 
+def _arguments(tx: Evaluator, node: ast.Call) -> list[VariableTracker]:
+    args: list[VariableTracker] = []
+    for each in node.args:
+        if not isinstance(each, ast.Starred):
+            args.append(tx.eval(each))
+            continue
+        value = tx.eval(each.value)
+        if _is_no_iterable(value):  # the message names the function as only Python knows it
+            raise Unsupported("call", f"*{value.describe()}")
+        args.extend(tx.unpack(value))
+    return args
+
+
+def _is_no_iterable(value: VariableTracker) -> bool:
+    if isinstance(value, ArrayTracker):
+        return value.meta.scalar
+    return isinstance(value, Constant | ObjectTracker) and not any(
+        hasattr(value.python_type(), name) for name in ("__iter__", "__getitem__")
+    )
+
+
 def evaluate_arguments(tx: Evaluator, node: ast.Call) -> tuple[list[VariableTracker], dict[str, VariableTracker]]:
     """Positional and keyword arguments of a call, stars unpacked."""
-    args = _items(tx, node.args)
+    args = _arguments(tx, node)
     kwargs: dict[str, VariableTracker] = {}
     for keyword in node.keywords:
         value = tx.eval(keyword.value)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from jitmagic.config import current
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.variables.base import VariableTracker, python_error
-from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.sequences import ListTracker
 
 if TYPE_CHECKING:
@@ -47,9 +46,7 @@ def unpack_into(tx: Evaluator, target: Any, value: VariableTracker, bind: Bind) 
 
 
 def _items_to_unpack(tx: Evaluator, value: VariableTracker) -> list[VariableTracker]:
-    if isinstance(value, Constant) and not hasattr(type(value.value), "__iter__"):
-        raise python_error(TypeError, f"cannot unpack non-iterable {type(value.value).__name__} object")
-    return tx.unpack(value)
+    return tx.unpack(value, "cannot unpack non-iterable {} object")
 
 
 def _count_error(expected: int, got: int) -> BaseException:

@@ -81,6 +81,8 @@ def f(x): return m(x)
             "f(x)",
             "m.lin=nn.Linear(3,3)",
             "f(x)",
+            "m.lin.register_parameter('weight', nn.Parameter(np.ones((3, 3))))",
+            "f(x)",
             "m._buffers['buf']=np.zeros(3)",
             "f(x)",
             "m.register_buffer('buf',np.ones(3)*5)",
@@ -169,7 +171,7 @@ x = np.arange(6.0).reshape(2, 3)
 m=nn.Sequential(nn.Linear(3,3),nn.Dropout(0.5,rng=np.random.default_rng(0)))
 def f(x): return m(x)
 """
-    same(text, ["f(x)", "m.eval()", "f(x)", "m.train()", "f(x)"], breaks=None)
+    same(text, ["f(x)", "m.eval()", "f(x)", "m.train()", "f(x)"], [1, 2, 2])
 
 
 def test_n13_training_is_guarded() -> None:
@@ -223,6 +225,15 @@ def f(x):
     same(text, ["f(x)"], [1])
 
 
+def test_n16_an_argument_from_an_array_breaks_by_name() -> None:
+    text = """
+x, m = np.arange(6.0), nn.Linear(3, 4)
+def f(x): return [n for n, _ in m.named_parameters(recurse=x.sum() > 0)], x + 1
+"""
+    found = same(text, ["f(x)"], breaks=None)
+    assert "non-constant module method: m.named_parameters()" in found.breaks[0].reason
+
+
 def test_n17_children_skip_none_and_repeats_and_modules_start_with_itself() -> None:
     text = """
 x = np.arange(6.0).reshape(2, 3)
@@ -247,6 +258,11 @@ m=A()
 def f(x): return dict(m.named_parameters())['a.0.weight'] is m.a[0].weight, x+1
 """
     same(text, ["f(x)"], [1])
+    text = """
+x, m = np.ones((2, 3)), nn.Sequential(nn.Sequential(nn.Linear(3, 3)))
+def f(x): return x @ dict(m.named_parameters())["0.0.weight"] @ m[0][0].weight
+"""
+    assert explained(text).graphs[0].count("input m[0][0].weight ") == 1
 
 
 def test_n04_a_specialised_module_has_a_source() -> None:

@@ -31,13 +31,31 @@ def f(x): return 'w' in d, x+1
     same(text, ["f(x)", "del d['w']", "f(x)"], [1, 2])
 
 
-def test_n21_items_by_position() -> None:
-    text = """
+LISTS = """
 x = np.arange(6.0).reshape(2, 3)
-ml=nn.ModuleList([nn.Linear(3,3) for _ in range(4)])
-def f(x,n): return ml[n](x), ml[-1](x)
+ml = nn.ModuleList([nn.Linear(3, 3) for _ in range(4)]); seq = nn.Sequential(*ml)
+pl = nn.ParameterList([np.ones(3) * i for i in range(4)])
 """
-    same(text, ["f(x,2)", "f(x,3)", "f(x,9)"], breaks=None)
+
+
+def test_n21_items_by_position_are_specialised_by_value() -> None:
+    text = LISTS + "def f(x, n): return ml[n](x) + seq[n](x) + pl[n], ml[-1](x)"
+    same(text, ["f(x,2)", "f(x,3)", "f(x,2)", "f(x,3)", "f(x,-2)"], [1, 2, 2, 2, 3])
+
+
+def test_n21_other_keys_raise_what_python_raises() -> None:
+    text = LISTS + "def f(x, n): return ml[n](x)"
+    same(text, ["f(x,9)", "f(x,1.5)", "f(x,'0')", "f(x,None)", "f(x,x)", "f(x,np.int64(1))"], breaks=None)
+    caught = (
+        LISTS
+        + """
+d = nn.ModuleDict({"a": nn.ReLU()})
+def f(x, n):
+    try: return d[n](x)
+    except (KeyError, TypeError) as error: return str(error), x + 1
+"""
+    )
+    same(caught, ["f(x,'a')", "f(x,'b')", "f(x,2.5)", "f(x,(1, 2))", "f(x,[1])"], breaks=None)
 
 
 def test_n21_a_getitem_of_the_user_is_traced() -> None:
@@ -72,15 +90,73 @@ def f(x):
     same(text, ["f(x)"], [1])
 
 
-def test_n23_other_modules_do_not_iterate() -> None:
+def test_n23_dicts_iterate_over_their_keys() -> None:
     text = """
 x = np.arange(6.0).reshape(2, 3)
-m=nn.Linear(3,3)
+row, d = nn.Sequential(nn.ReLU(), nn.Tanh()), nn.ModuleDict({"b": nn.ReLU(), "a": nn.Tanh()})
+p = nn.ParameterDict({"w": np.ones(3)})
 def f(x):
-    for p in m: x=x+1
+    for m in row: x = m(x)
+    return x, [k for k in d], [k for k in p]
+"""
+    same(text, ["f(x)", "d['b'] = d.pop('b')", "f(x)"], [1, 2])
+
+
+NO_ITEMS = """
+import builtins
+class Bare: pass
+values = [nn.Linear(3, 3), Bare(), 1.5, None, True, 7, np.float64(2.0), np.array(1.0), (1,), "ab", {1: 2}]
+def one(value, how):
+    try: return HOW
+    except (TypeError, ValueError, IndexError, KeyError) as error: return type(error).__name__, str(error)
+def f(v): return one(v, 0)
+"""
+WAYS = (
+    *(
+        "[n for n in value]",
+        "[*value]",
+        "(*value,)",
+        "{*value}",
+        "{**value}",
+        "list(value)",
+        "dict(value)",
+        "len(value)",
+    ),
+    *("value[0]", "1 in value", "print(*value)", "(lambda a, b: a)(*value)", "(lambda *a: a)(*value)"),
+)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_n23_what_does_not_iterate_says_so_as_in_python(way: str) -> None:
+    text = NO_ITEMS.replace("HOW", way)
+    same(text, [f"f(values[{i}])" for i in range(11)], breaks=None)
+
+
+@pytest.mark.parametrize(
+    "statement", ["a, b = value", "for n in value: pass", "value[0] = 1", "del value[0]", "a, *b = value"]
+)
+def test_n23_nor_do_statements_take_it(statement: str) -> None:
+    text = f"""
+class Bare: pass
+values = [nn.Linear(3, 3), Bare(), 1.5, None, 7, np.float64(2.0), np.array(1.0), (1,)]
+def f(x, value):
+    try:
+        {statement}
+    except (TypeError, ValueError) as error: return str(error), x + 1
     return x
 """
-    same(text, ["f(x)"], breaks=None)
+    same(text, [f"f(np.ones(3), values[{i}])" for i in range(8)], breaks=None)
+
+
+def test_n23_iterating_over_a_layer_is_no_break() -> None:
+    text = """
+x, m = np.ones(3), nn.Linear(3, 3)
+def f(x):
+    try:
+        for p in m: x = x + 1
+    except TypeError as error: return str(error), x + 1
+"""
+    same(text, ["f(x)"], [1])
 
 
 def test_n24_a_failed_check_of_shapes_raises_the_same() -> None:
@@ -171,6 +247,21 @@ m=B()
 def f(x): return m(x)
 """
     same(text, ["f(x)"], [1])
+
+
+def test_n32_other_class_attributes_break_by_name() -> None:
+    text = """
+x = np.ones(3)
+class A(nn.Module):
+    log = open(__import__("os").devnull, "w")
+    def forward(self, x):
+        self.log.write("a")
+        return x * 2
+m = A()
+def f(x): return m(x)
+"""
+    found = same(text, ["f(x)", "A.log.close()"], breaks=None)
+    assert "A.log (a TextIOWrapper)" in found.breaks[0].reason
 
 
 def test_n32_class_attributes_are_guarded() -> None:

@@ -27,6 +27,15 @@ def python_error(kind: type[BaseException], *args: Any) -> Raised:
     return Raised(kind(*args))
 
 
+HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class made by a class statement
+
+
+def type_name(kind: type) -> str:
+    """What messages of Python's own call a class: those made in C say their module."""
+    is_plain = kind.__flags__ & HEAP_TYPE or kind.__module__ == "builtins"
+    return kind.__name__ if is_plain else f"{kind.__module__}.{kind.__name__}"
+
+
 class VariableTracker:
     """Base. ``source`` says where the value came from; None for a value made during the trace."""
 

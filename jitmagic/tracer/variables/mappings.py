@@ -243,8 +243,12 @@ def _update(
         other.note_order()
         new.update(other.items)
     elif other is not None:
-        for pair in tx.unpack(other):
-            key, value = tx.unpack(pair)
+        for place, pair in enumerate(tx.unpack(other)):
+            element = f"dictionary update sequence element #{place}"
+            found = tx.unpack(pair, f"cannot convert {element} to a sequence")
+            if len(found) != 2:
+                raise python_error(ValueError, f"{element} has length {len(found)}; 2 is required")
+            key, value = found
             new[key_of(key)] = value
     new.update(named)
     d.will_change(tx)

@@ -32,6 +32,16 @@ if TYPE_CHECKING:
 
 __all__ = ["MISSING", "EnumMember", "ObjectTracker", "OpaqueTracker", "find_in_class"]
 
+
+def _refusal_of_in() -> str:
+    """What ``in`` says of something that holds nothing; the words depend on the version."""
+    try:
+        return str(None in object())  # type: ignore[operator]  # so it raises
+    except TypeError as error:
+        return str(error)
+
+
+NO_CONTAINER = _refusal_of_in()
 PLAIN_READS = (object.__getattribute__, BaseException.__getattribute__, SimpleNamespace.__getattribute__)
 PLAIN_WRITES = (
     *(object.__setattr__, BaseException.__setattr__, SimpleNamespace.__setattr__),
@@ -216,24 +226,30 @@ class ObjectTracker(VariableTracker):
 
     def item(self, tx: Evaluator, key: VariableTracker) -> VariableTracker:
         found = self._special(tx, "__getitem__", [key])
-        return super().item(tx, key) if found is None else found
+        if found is None:
+            raise self._lacks("object is not subscriptable")
+        return found
 
     def set_item(self, tx: Evaluator, key: VariableTracker, value: VariableTracker) -> None:
         if self._special(tx, "__setitem__", [key, value]) is None:
-            super().set_item(tx, key, value)
+            raise self._lacks("object does not support item assignment")
 
     def delete_item(self, tx: Evaluator, key: VariableTracker) -> None:
         if self._special(tx, "__delitem__", [key]) is None:
-            super().delete_item(tx, key)
+            raise self._lacks("object doesn't support item deletion")
 
     def length(self, tx: Evaluator) -> VariableTracker:
         found = self._special(tx, "__len__", [])
-        return super().length(tx) if found is None else found
+        if found is None:
+            raise python_error(TypeError, f"object of type {self.cls.__name__!r} has no len()")
+        return found
 
     def contains(self, tx: Evaluator, value: VariableTracker) -> VariableTracker:
         found = self._special(tx, "__contains__", [value])
         if found is not None:
             return Constant(tx.truth(found))
+        if all(self.class_attribute(tx, name) is None for name in ("__iter__", "__getitem__")):
+            raise python_error(TypeError, NO_CONTAINER.replace("object", self.cls.__name__))
         iterator = self.iterate(tx)
         while (item := iterator.next_item(tx)) is not None:
             if tx.same_or_equal(item, value):
@@ -245,8 +261,11 @@ class ObjectTracker(VariableTracker):
         if found is not None:
             return tx.realize(found)
         if self.class_attribute(tx, "__getitem__") is None:
-            return super().iterate(tx)
+            raise self._lacks("object is not iterable")
         return ItemIterator(self)
+
+    def _lacks(self, what: str) -> Raised:
+        return python_error(TypeError, f"{self.cls.__name__!r} {what}")
 
     def next_item(self, tx: Evaluator) -> VariableTracker | None:
         try:
