@@ -24,11 +24,12 @@ from jitmagic.runtime.entry import Entry, hold_all
 from jitmagic.runtime.frame import Cells, CompiledFrame, Values
 from jitmagic.runtime.lowering import Lowered
 from jitmagic.runtime.memory import MEMORY
-from jitmagic.runtime.telling import tell_compile, tell_recompile
+from jitmagic.runtime.telling import remedy, tell_compile, tell_recompile
 from jitmagic.runtime.touch import touches_arrays
 from jitmagic.tracer.capture import Capture, FrameState, Options
 from jitmagic.tracer.guards.explain import Failure
 from jitmagic.tracer.guards.guard import GuardSet
+from jitmagic.tracer.part_names import readable
 from jitmagic.tracer.program import make_program
 
 __all__ = ["CaptureStep", "Compiler", "LowerStep", "is_tracing", "tracing"]
@@ -80,10 +81,10 @@ class Compiler:
         Raises UserError where the user asked for something that cannot be had (``fullgraph``, ``mark_dynamic``).
         """
         arguments, names = frame.arguments(values), frame.guard_names(cells)
-        if len(frame.entries) >= current().entry_limit:
-            _close_at_limit(frame)
-            return None
         closest = _closest_failure(frame, arguments, names)
+        if len(frame.entries) >= current().entry_limit:
+            _close_at_limit(frame, closest)
+            return None
         started = time.perf_counter_ns()
         try:
             with tracing():
@@ -197,15 +198,25 @@ def _closest_failure(frame: CompiledFrame, arguments: Mapping[str, Any], names: 
     return max((f for f in found if f is not None), key=lambda f: f.position, default=None)
 
 
-def _close_at_limit(frame: CompiledFrame) -> None:
-    """Compile nothing more, and name the guard that kept changing."""
+_VALUES_SHOWN = 3
+
+
+def _close_at_limit(frame: CompiledFrame, closest: Failure | None) -> None:
+    """Compile nothing more, and name the guard that kept changing, with what it was."""
     limit = len(frame.entries)
-    causes = Counter(event.guard for event in frame.record.recompiles)
-    guard = causes.most_common(1)[0][0] if causes else "its arguments"
-    remedy = next((e.remedy for e in reversed(frame.record.recompiles) if e.guard == guard), "")
-    frame.closed = f"{limit} entries are compiled, which is the limit, and {guard} keeps changing"
-    hint = f"{remedy}; or raise the limit: jm.configure(entry_limit={2 * limit})" if remedy else ""
-    frame.record.fall_back(frame.closed, hint or f"raise the limit: jm.configure(entry_limit={2 * limit})")
+    raised = f"raise the limit: jm.configure(entry_limit={2 * limit})"
+    events = frame.record.recompiles
+    causes = Counter(event.guard for event in events)
+    guard = causes.most_common(1)[0][0] if causes else readable(closest.guard.text) if closest else ""
+    same = [event for event in events if event.guard == guard]
+    values = list(dict.fromkeys([*(event.then for event in same[:1]), *(event.now for event in same)]))
+    if closest is not None and readable(closest.guard.text) == guard:
+        values = list(dict.fromkeys([*values, closest.now]))
+    shown = [*(["..."] if len(values) > _VALUES_SHOWN else []), *values[-_VALUES_SHOWN:]]
+    changed = f"; what kept changing: {guard} ({', '.join(shown)})" if guard else ""
+    frame.closed = f"{limit} entries are compiled, which is the limit{changed}"
+    advice = same[-1].remedy if same else readable(remedy(closest, frame.options)) if closest else ""
+    frame.record.fall_back(frame.closed, f"{advice}; or {raised}" if advice else raised)
 
 
 def _give_up(frame: CompiledFrame, error: Exception) -> None:

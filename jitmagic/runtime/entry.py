@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,11 @@ from jitmagic.events import GuardRecord
 from jitmagic.runtime.lowering import Lowered
 from jitmagic.runtime.trial import Trial
 from jitmagic.tracer.capture import Capture
+from jitmagic.tracer.guards.codegen import reads_own
 from jitmagic.tracer.guards.explain import Failure, first_failure
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.holding import Held, hold
-from jitmagic.tracer.guards.source import Source
+from jitmagic.tracer.guards.source import ConstantSource
 from jitmagic.tracer.part_names import readable
 
 if TYPE_CHECKING:
@@ -81,6 +83,9 @@ class Entry:
         return first_failure(self.guards, arguments, {**names, **own})
 
 
+_FIRST = sys.maxsize  # comes before every other reason
+
+
 @dataclass(frozen=True, slots=True)
 class Grave:
     """The guards of an entry that was dropped: they still explain the next compile.
@@ -91,18 +96,23 @@ class Grave:
     guards: list[Held]
     is_evicted: bool = False
 
+    @classmethod
+    def of(cls, entry: Entry, *, is_evicted: bool = False) -> Grave:
+        """Without the guards that read what only the entry held."""
+        return cls([held for held in entry.guards if not reads_own(held.guard)], is_evicted)
+
     def failure(self, arguments: Mapping[str, Any], names: Mapping[str, Any]) -> Failure | None:
         found = first_failure(self.guards, arguments, names)
-        if found is None and self.is_evicted:
-            return Failure(len(self.guards), _room_guard(self.guards[0].guard.source), "dropped as the least used")
+        if found is None and self.is_evicted and self.guards:
+            return Failure(_FIRST, _room_guard(), "dropped as the least used")
         return found
 
 
-def _room_guard(source: Source) -> Guard:
+def _room_guard() -> Guard:
     """What failed for an entry that matches, but is no longer there."""
     return Guard(
         "CACHE_FULL",
-        source,
+        ConstantSource(0, "the compiled version"),
         "",
         "kept",
         about="the entry for this call",

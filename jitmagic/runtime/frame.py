@@ -30,7 +30,7 @@ Cells = tuple[CellType, ...]
 Miss = Callable[["CompiledFrame", Values, Cells], Any]
 
 DEPTH = 16  # nested calls of one function; Python allows about 1000 frames, and a compiled call may use seven
-_GRAVES_KEPT = 4
+_GRAVES_KEPT = 32
 _WINDOW = (64, 4096)  # calls that go straight to plain Python before the guards are looked at again
 _BAILS = 8  # an entry that gave up so often, and in more than one of so many calls, is left to plain Python
 
@@ -212,7 +212,7 @@ class CompiledFrame(Target):
         if dead:
             self.hits_buried += sum(entry.hit_count for entry in dead)
             self.entries = [entry for entry in self.entries if not entry.is_dead]
-            self.graves = [*self.graves, *(Grave(entry.guards) for entry in dead)][-_GRAVES_KEPT:]
+            self.graves = [*self.graves, *(Grave.of(entry) for entry in dead)][-_GRAVES_KEPT:]
             self.rebuild()
 
     def evict(self, entries: Sequence[Entry]) -> None:
@@ -220,7 +220,7 @@ class CompiledFrame(Target):
         going = [entry for entry in self.entries if entry in entries]
         self.hits_buried += sum(entry.hit_count for entry in going)
         self.entries = [entry for entry in self.entries if entry not in going]
-        graves = (Grave(entry.guards, is_evicted=True) for entry in going if entry.guards)
+        graves = (Grave.of(entry, is_evicted=True) for entry in going if entry.guards)
         self.graves = [*self.graves, *graves][-_GRAVES_KEPT:]
         self.closed = ""
         self.rebuild()

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import linecache
+import re
 from collections.abc import Mapping
 
+from jitmagic.config import current
 from jitmagic.errors import Span
 from jitmagic.events import BreakEvent, CompileEvent, KernelEvent, RecompileEvent
 from jitmagic.graph.printer import print_graph
 from jitmagic.runtime.entry import Entry
 from jitmagic.runtime.frame import CompiledFrame
-from jitmagic.tracer.capture import Break
+from jitmagic.tracer.capture import Break, Options
 from jitmagic.tracer.guards.explain import Failure
+from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.part_names import readable
 
-__all__ = ["tell_compile", "tell_recompile"]
+__all__ = ["remedy", "tell_compile", "tell_recompile"]
 
 # What keeps a guard of this kind from changing, where the guard itself does not say.
 _REMEDIES = {
@@ -23,14 +26,13 @@ _REMEDIES = {
     "ID_MATCH": "define it once and do not replace it",
     "FUNCTION_MATCH": "define the function once, in a cell of its own",
     "TYPE_MATCH": "pass values of one type",
-    "CONSTANT_MATCH": "pass it as an argument, or keep it at one value",
-    "EQUALS_MATCH": "pass it as an argument, or keep it at one value",
-    "SIZE": "mark the size as changing: jm.mark_dynamic(array, axis)",
+    "CONSTANT_MATCH": "keep it at one value",
+    "EQUALS_MATCH": "keep it at one value",
     "ERRSTATE": "call the function under one np.errstate",
     "DICT_KEYS": "keep the keys of the dict as they are",
     "LIST_LENGTH": "pass containers of one length, or one array",
 }
-_NO_REMEDY = "keep it as it is between calls, or pass it as an argument"
+_NO_REMEDY = "keep it as it is between calls"
 
 
 def tell_compile(frame: CompiledFrame, entry: Entry, elapsed_ns: int) -> None:
@@ -94,16 +96,38 @@ def tell_recompile(frame: CompiledFrame, failure: Failure, cost_ns: int, caller:
             then=readable(guard.then),
             now=failure.now,
             cost_ns=cost_ns,
-            remedy=readable(guard.remedy) or _REMEDIES.get(guard.kind, _NO_REMEDY),
+            remedy=readable(remedy(failure, frame.options)),
             caller=caller,
             read_at=guard.span,
         )
     )
 
 
+def remedy(failure: Failure, options: Options) -> str:
+    """What to do about a guard that failed, for a function with these options."""
+    guard = failure.guard
+    if guard.form[:1] == ("sizes",):
+        return _size_remedy(guard, failure.now, options)
+    return guard.remedy or _REMEDIES.get(guard.kind, _NO_REMEDY)
+
+
+def _size_remedy(guard: Guard, now: str, options: Options) -> str:
+    sizes = re.findall(r"\d+", now)
+    if len(sizes) != len(guard.form[1]):
+        return "pass arrays with one number of axes"
+    if options.dynamic is False:
+        return "without dynamic=False (--dynamic never), sizes that change become free"
+    if any(then is None and size in ("0", "1") for then, size in zip(guard.form[1], sizes, strict=True)):
+        return "sizes 0 and 1 are compiled on their own: axes of size 1 are stretched where arrays meet"
+    if not current().automatic_dynamic_shapes and options.dynamic is None:
+        return f"jm.mark_dynamic({guard.source.text}, axis), or jm.configure(automatic_dynamic_shapes=True)"
+    return guard.remedy
+
+
 def calls_so_far(frame: CompiledFrame) -> int:
-    """The number of the present call, from 1; of a resume function: how often it was reached."""
-    return frame.calls
+    """The number of the present call of the function, from 1; the pieces of one call have its number."""
+    whole = frame.whole()
+    return frame.calls if whole is None else whole.calls
 
 
 def _lines(entry: Entry, kernels: Mapping[str, str]) -> tuple[tuple[int, str], ...]:

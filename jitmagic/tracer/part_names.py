@@ -1,7 +1,7 @@
 """Takes the place of a statement that was split at a break, gives names for its parts: in code, and for people.
 
-The third part of the statement at line 4, column 8 is ``_jm_4_8_2`` in code and ``<line 4, part 2>`` in a card; a part
-that was split again is ``_jm_4_8_2_4_8_0`` and ``<line 4, part 2.0>``.
+The third part of the statement at line 4, column 8 is ``_jm_4_8_2`` in code, ``_jm_4_8_2_4_8_0`` a part of that part;
+both are ``(a value from line 4)`` in a card.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import re
 __all__ = ["part_name", "readable"]
 
 _PART = re.compile(r"\b_jm((?:_\d+_\d+_\d+)+)\b")
-_STEP = re.compile(r"_(\d+)_\d+_(\d+)")
 
 
 def part_name(place: str, number: int) -> str:
@@ -25,5 +24,4 @@ def readable(text: str) -> str:
 
 
 def _said(found: re.Match[str]) -> str:
-    steps = _STEP.findall(found.group(1))
-    return f"<line {steps[0][0]}, part {'.'.join(number for _, number in steps)}>"
+    return f"(a value from line {found.group(1).split('_')[1]})"

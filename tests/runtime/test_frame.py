@@ -97,7 +97,7 @@ def test_at_the_limit_nothing_new_is_compiled_and_old_entries_still_hit() -> Non
     assert f.jit.entries == 4
     assert f.jit.hits == hits + 1
     [fallback] = [e for e in events if isinstance(e, FallbackEvent)]
-    assert "n keeps changing" in fallback.reason
+    assert "what kept changing: n (" in fallback.reason
     assert "entry_limit" in fallback.hint
 
 

@@ -76,6 +76,27 @@ def test_a_dropped_entry_is_compiled_again_and_says_why(room: int) -> None:
     assert "cache_memory_limit_bytes" in reason.remedy
 
 
+def test_all_dropped_entries_say_why_also_beside_others_that_came_closer() -> None:
+    class Box:
+        k = 2.0
+
+    box = Box()
+
+    @jm.compile(backend="eager")
+    def f(x: Any, s: str) -> Any:
+        return x * box.k + len(s)
+
+    words = [str(k) * (k + 1) for k in range(8)]
+    for s in words:
+        f(X, s)
+    with f.jit.frame.lock:
+        f.jit.frame.evict(f.jit.frame.entries[1:])
+    before = len(f.jit.frame.record.recompiles)
+    for s in words[:-1]:
+        f(X, s)
+    assert {event.guard for event in f.jit.frame.record.recompiles[before:]} == {"the entry for this call"}
+
+
 def test_kernels_go_with_their_entries() -> None:
     f = made(7, "numba")
     f(X)

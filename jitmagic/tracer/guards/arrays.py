@@ -39,7 +39,7 @@ def array_guard(source: Source, value: np.ndarray[Any, Any], sizes: tuple[int | 
         source,
         "type({v}) is ndarray and ({v}.dtype is {k} or {v}.dtype == {k})",
         str(value.dtype),
-        "str({v}.dtype) if type({v}) is ndarray else type({v}).__name__",
+        "dtype_now({v})",
         value.dtype,
         about=f"{source.text}.dtype",
         remedy=remedy,

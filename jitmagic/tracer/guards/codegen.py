@@ -17,7 +17,7 @@ from jitmagic.tracer.guards.guard import NOTHING, Guard
 from jitmagic.tracer.guards.holding import Held
 from jitmagic.tracer.guards.source import ConstantSource, GlobalSource, InsideSource, LocalSource, Source
 
-__all__ = ["Candidate", "Selection", "select"]
+__all__ = ["Candidate", "Selection", "reads_own", "select"]
 
 _METADATA = re.compile(r"\{(v\d*)\}\.(shape|dtype|strides|flags|ndim)\b")
 _ENTRY_CONSTANT = re.compile(r"K(\d+)")
@@ -72,8 +72,12 @@ def _groups(candidates: Sequence[Candidate], chosen: list[int], depth: int) -> l
 
 def _key(held: Held, index: int) -> tuple[Any, ...]:
     """Guards that read an entry's own constants are not shared with other entries."""
-    own = any(_is_own(step) for s in (held.guard.source, *held.guard.others) for step in s.path)
-    return (*held.key, index) if own else held.key
+    return (*held.key, index) if reads_own(held.guard) else held.key
+
+
+def reads_own(guard: Guard) -> bool:
+    """Whether the guard reads constants of its entry."""
+    return any(_is_own(step) for s in (guard.source, *guard.others) for step in s.path)
 
 
 def _is_own(step: Source) -> bool:

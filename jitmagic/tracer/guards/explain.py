@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-import numpy as np
-
 from jitmagic.tracer.guards.guard import NOTHING, Guard
 from jitmagic.tracer.guards.holding import Held
+from jitmagic.tracer.guards.naming import value_text
 from jitmagic.tracer.guards.source import LocalSource, Source
 
 __all__ = ["Failure", "Names", "evaluate", "first_failure", "outcomes"]
 
 Names = Mapping[str, Any]  # G, B, C, K0, K1, ... and the names that tests may use
-_SHOWN_CHARACTERS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +82,13 @@ def _failure(
         if eval(_compiled(guard.test.format(**slots)), {**names, **scope}):
             return None
     except Exception:  # a test that cannot be evaluated does not hold (row G16)
-        return Failure(position, guard, _describe(values[0]))
+        return Failure(position, guard, value_text(values[0]))
     try:
         now = eval(_compiled(guard.now.format(**slots)), {**names, **scope})
     except Exception:  # the same for its description
         now = values[0]
-    return Failure(position, guard, now if type(now) is str and guard.now != "{v}" else _describe(now))
+    text = now if type(now) is str and guard.now != "{v}" else value_text(now)
+    return Failure(position, guard, f"another {text}" if text == guard.then else text)
 
 
 def _read(source: Source, arguments: Mapping[str, Any], names: Names, known: dict[Source, Any]) -> Any:
@@ -107,23 +106,3 @@ def _read(source: Source, arguments: Mapping[str, Any], names: Names, known: dic
         raise _Missing from error
     known[source] = value
     return value
-
-
-_PLAIN = (int, float, complex, str, bytes, bool, type(None), type(...), np.dtype, range, slice)
-
-
-def _describe(value: Any) -> str:
-    """Text for a value that runs no code of the user's (``isinstance`` would read its ``__class__``)."""
-    if type(value) in _PLAIN:
-        text = repr(value)
-    elif issubclass(type(value), np.generic) and type(value).__module__ == "numpy":
-        text = str(value)
-    elif type(value) is tuple and all(type(v) in _PLAIN for v in value):
-        text = repr(value)
-    elif type(value) is np.ndarray:
-        text = f"array of {value.dtype}, shape {value.shape}"
-    elif issubclass(type(value), type):
-        text = f"class {type.__getattribute__(value, '__name__')}"
-    else:
-        text = f"{type(value).__name__} object"
-    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."

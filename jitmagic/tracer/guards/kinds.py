@@ -16,8 +16,16 @@ from jitmagic.errors import Span
 from jitmagic.tracer.guards.arrays import array_guard, dtype_guard, layout, layout_text, writeable_guard
 from jitmagic.tracer.guards.errstate import errstate
 from jitmagic.tracer.guards.guard import Guard
-from jitmagic.tracer.guards.naming import items_now, length_now, name_now
-from jitmagic.tracer.guards.source import CellObjectSource, CellSource, ClosureSource, Source
+from jitmagic.tracer.guards.naming import (
+    defaults_now,
+    defaults_text,
+    dtype_now,
+    items_now,
+    length_now,
+    name_now,
+    value_text,
+)
+from jitmagic.tracer.guards.source import CellObjectSource, CellSource, ClosureSource, LocalSource, Source
 
 __all__ = [
     "NAMES",
@@ -43,6 +51,8 @@ NAMES: dict[str, Any] = {
     "errstate": errstate,
     "is_grad_enabled": is_grad_enabled,
     "name_now": name_now,
+    "defaults_now": defaults_now,
+    "dtype_now": dtype_now,
     "items_now": items_now,
     "length_now": length_now,
 }
@@ -74,7 +84,7 @@ def identity_guard(source: Source, value: Any, kind: str = "ID_MATCH", span: Spa
         str(label),
         "name_now({v})",
         value,
-        remedy=f"{source.text} was replaced by another object; define it once",
+        remedy=f"give {source.text} its value once, before the first call",
         span=span,
         form=("is",),
     )
@@ -82,10 +92,10 @@ def identity_guard(source: Source, value: Any, kind: str = "ID_MATCH", span: Spa
 
 def constant_guard(source: Source, value: Any, span: Span | None = None) -> Guard:
     """CONSTANT_MATCH: exact class first, then value; floats by bits except that any nan matches nan (B21, B22)."""
-    kind = type(value)
+    kind, remedy = type(value), constant_remedy(source)
     if value is None or value is Ellipsis or kind is bool:
         return Guard(
-            "CONSTANT_MATCH", source, "{v} is {k}", repr(value), "{v}", value, remedy=_HOIST, span=span, form=("is",)
+            "CONSTANT_MATCH", source, "{v} is {k}", repr(value), "{v}", value, remedy=remedy, span=span, form=("is",)
         )
     form: tuple[Any, ...] = ()
     if kind in (int, str, bytes):
@@ -96,10 +106,14 @@ def constant_guard(source: Source, value: Any, span: Span | None = None) -> Guar
         form = ("float",)
     else:
         test = "type({v}) is type({k}) and repr({v}) == repr({k})"
-    return Guard("CONSTANT_MATCH", source, test, short_text(value), "{v}", value, remedy=_HOIST, span=span, form=form)
+    return Guard("CONSTANT_MATCH", source, test, short_text(value), "{v}", value, remedy=remedy, span=span, form=form)
 
 
-_HOIST = "pass it as an argument, or keep it at one value"
+def constant_remedy(source: Source) -> str:
+    """What keeps a value from changing; what is passed already cannot be passed instead."""
+    if isinstance(source.path[0], LocalSource):
+        return f"every value of {source.text} is compiled on its own: call it with few different ones"
+    return "pass it as an argument, or keep it at one value"
 
 
 def _float_test(value: float) -> str:
@@ -112,7 +126,7 @@ def _float_test(value: float) -> str:
 
 def short_text(value: Any) -> str:
     """The repr of a value, cut to what a message has room for."""
-    text = repr(value)
+    text = value_text(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -201,7 +215,7 @@ def errstate_guard(source: Source) -> Guard:
         "ERRSTATE",
         source,
         "errstate() == {k}",
-        str(dict(state[:-1])),
+        value_text(dict(state[:-1])),
         "dict(errstate()[:-1])",
         state,
         about="np.geterr()",
@@ -234,11 +248,8 @@ NAMES["class_entry"] = _class_entry
 
 
 def _entry_text(entry: Any) -> str:
-    """What a class holds under a name, without addresses."""
-    if entry is None:
-        return "absent"
-    name = getattr(entry, "__qualname__", None)
-    return name if isinstance(name, str) else short_text(entry)
+    """What a class holds under a name."""
+    return "absent" if entry is None else short_text(entry)
 
 
 def class_attribute_guard(source: Source, cls: type, name: str, entry: Any) -> Guard:
@@ -319,7 +330,7 @@ def own_class_attribute_guard(source: Source, cls: type, name: str) -> Guard:
 def function_guards(source: Source, function: Any) -> list[Guard]:
     """FUNCTION_MATCH: equal code over the same globals; a cell that is run again unchanged keeps its entries."""
     label = function.__qualname__
-    remedy = f"{label} was defined again with other code"
+    remedy = f"define {source.text} once, before the first call"
     now = "name_now({v})"
     code_test = (
         "type({v}) is {k}[0] and ({v}.__code__ is {k}[1] or {v}.__code__ == {k}[1]) and {v}.__globals__ is {k}[2]"
@@ -346,8 +357,8 @@ def defaults_guard(source: Source, label: str, count: int, names: tuple[str, ...
         "FUNCTION_MATCH",
         source,
         f"len({{v}}.__defaults__ or ()) == {count} and tuple({{v}}.__kwdefaults__ or ()) == {names!r}",
-        f"{count} defaults" if count != 1 else "1 default",
-        "{v}.__defaults__",
+        defaults_text(count, names),
+        "defaults_now({v})",
         about=f"defaults of {label}",
         remedy="define the function once",
         form=() if names else ("defaults", count),
@@ -388,6 +399,7 @@ def dtype_value_guard(source: Source, dtype: Any) -> Guard:
         str(dtype),
         "{v}",
         dtype,
+        remedy=constant_remedy(source),
         form=("is",),
     )
 
@@ -399,7 +411,7 @@ def integer_guard(source: Source) -> Guard:
         source,
         f"type({{v}}) is int and {-(2**63)} <= {{v}} < {2**63}",
         "int",
-        "type({v}).__name__",
+        "'an int of more than 64 bits' if type({v}) is int else type({v}).__name__",
         about=f"type({source.text})",
         form=("int64",),
     )

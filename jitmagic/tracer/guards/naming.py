@@ -6,15 +6,99 @@ user's may do anything when it is asked for a name or a length.
 
 from __future__ import annotations
 
-from types import BuiltinFunctionType, FunctionType, ModuleType
+import itertools
+import re
+from types import (
+    BuiltinFunctionType,
+    ClassMethodDescriptorType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    ModuleType,
+    WrapperDescriptorType,
+)
 from typing import Any
 
 import numpy as np
 
-__all__ = ["home", "items_now", "length_now", "name_now"]
+__all__ = ["defaults_now", "defaults_text", "dtype_now", "home", "items_now", "length_now", "name_now", "value_text"]
 
-_NAMED = (FunctionType, BuiltinFunctionType, ModuleType, np.ufunc)
+_QUALIFIED = (
+    *(FunctionType, BuiltinFunctionType, WrapperDescriptorType, MethodDescriptorType),
+    *(ClassMethodDescriptorType, GetSetDescriptorType, MemberDescriptorType),
+)
+_NAMED = (*_QUALIFIED, ModuleType, np.ufunc)
 _CONTAINERS = (list, tuple, dict, set, frozenset)
+_PLAIN = (int, float, complex, str, bytes, bool, type(None), type(...), np.dtype, range, slice)
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_SHOWN_CHARACTERS = 80
+_MOST_ITEMS, _MOST_LEVELS = 8, 3
+
+
+def value_text(value: Any) -> str:
+    """The value as people write it, cut to what a message has room for, without addresses."""
+    text = _ADDRESS.sub("", _text(value, _MOST_LEVELS))
+    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
+
+
+def _text(value: Any, levels: int) -> str:
+    kind = type(value)
+    if kind in _PLAIN:
+        return repr(value)
+    if kind is np.ndarray:
+        return f"array of {value.dtype}, shape {value.shape}"
+    if issubclass(kind, np.generic) and kind.__module__ == "numpy":
+        return repr(value)
+    if issubclass(kind, type):
+        return f"class {type.__getattribute__(value, '__name__')}"
+    if kind in _NAMED:
+        return name_now(value)
+    if kind in _CONTAINERS and levels:
+        return _container_text(value, levels - 1)
+    return f"{kind.__name__} object"
+
+
+def _container_text(value: Any, levels: int) -> str:
+    kind = type(value)
+    shown = list(itertools.islice(value.items() if kind is dict else value, _MOST_ITEMS))
+    if kind is dict:
+        items = [f"{_text(key, levels)}: {_text(item, levels)}" for key, item in shown]
+    else:
+        items = [_text(item, levels) for item in shown]
+    if kind in (set, frozenset):
+        items.sort()
+    inner = ", ".join([*items, *(["..."] if len(value) > len(shown) else [])])
+    if kind is tuple:
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    if kind is list:
+        return f"[{inner}]"
+    if kind is dict or (kind is set and value):
+        return f"{{{inner}}}"
+    return f"{kind.__name__}({{{inner}}})" if value else f"{kind.__name__}()"
+
+
+def dtype_now(value: Any) -> str:
+    """The dtype of an array; of anything else its class, which may be called like a dtype."""
+    kind = type(value)
+    if kind is np.ndarray:
+        return str(value.dtype)
+    article = "an" if kind.__name__[0] in "aeioAEIO" else "a"
+    return f"{article} {kind.__name__} instead of an array"
+
+
+def defaults_text(count: int, names: tuple[str, ...]) -> str:
+    """``2 defaults, keyword default n``."""
+    said = [f"{count} default{'' if count == 1 else 's'}"]
+    if names:
+        said.append(f"keyword default{'' if len(names) == 1 else 's'} {', '.join(names)}")
+    return ", ".join(said)
+
+
+def defaults_now(value: Any) -> str:
+    if type(value) is not FunctionType:
+        return value_text(value)
+    return defaults_text(len(value.__defaults__ or ()), tuple(value.__kwdefaults__ or ()))
 
 
 _MODULE: Any = type.__dict__["__module__"]
@@ -34,14 +118,14 @@ def name_now(value: Any) -> str:
     kind = type(value)
     if issubclass(kind, type):
         return str(type.__getattribute__(value, "__qualname__"))
-    if kind is FunctionType or kind is BuiltinFunctionType:
+    if kind in _QUALIFIED:
         return str(value.__qualname__)
     return str(value.__name__) if kind in _NAMED else kind.__name__
 
 
 def items_now(value: Any) -> Any:
-    """The keys or members of a built-in container in order; of anything else its class."""
-    return list(value) if type(value) in _CONTAINERS else type(value).__name__
+    """The keys of a built-in dict or the members of a set in order; of anything else its class."""
+    return list(value) if type(value) in (dict, set, frozenset) else length_now(value)
 
 
 def length_now(value: Any) -> str:
