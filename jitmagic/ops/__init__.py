@@ -3,6 +3,7 @@
 from jitmagic.ops import (  # importing a file of rows registers them
     casts,
     comparisons,
+    convolution,
     creation,
     draws,
     elementwise,
@@ -32,6 +33,7 @@ __all__ = [
     "by_name",
     "casts",
     "comparisons",
+    "convolution",
     "creation",
     "draws",
     "elementwise",

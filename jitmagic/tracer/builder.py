@@ -22,6 +22,7 @@ from jitmagic.autograd.recorded import Recorded
 from jitmagic.errors import InternalError
 from jitmagic.graph.meta import PyMeta
 from jitmagic.nn.module import Module
+from jitmagic.ops import lookup
 from jitmagic.ops.draws import GENERATORS
 from jitmagic.optim.state import State
 from jitmagic.tracer.class_guards import ClassGuards
@@ -311,7 +312,7 @@ class Builder(Inputs, ClassGuards):
                 self.output.guards.add(each)
             self.function(plain, AttributeSource(DictSource(source, "jit"), "plain"))
             return FunctionTracker(plain, source, face=value)
-        if is_numpy(value):
+        if is_numpy(value) or lookup(value) is not None:  # a row of NumPy's, or one of our own
             self.output.guards.add(guard.identity_guard(source, value, "FUNCTION_MATCH"))
             return NumpyFunction(value, source)
         for each in guard.function_guards(source, value):

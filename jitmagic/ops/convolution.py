@@ -1,0 +1,386 @@
+"""Rows of our own for layers: convolution by columns and matrix products, and the windows that pooling looks at.
+
+NumPy has no such functions. Each call is one operation to Tensors and to the tracer, and runs as the NumPy code here.
+``stride``, ``padding`` (pairs: before, after) and ``dilation`` have one entry for each spatial axis; data is laid out
+(batch, channels, *spatial), weights (out_channels, in_channels / groups, *kernel).
+
+The columns are those of K. Chellapilla, S. Puri and P. Simard, "High performance convolutional neural networks for
+document processing", 2006. They are written by one strided copy for each place of the kernel, for as many samples at a
+time as fit in the cache.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from jitmagic.graph.meta import ArrayMeta
+from jitmagic.graph.shapes import Dim, hint_of
+from jitmagic.ops.describe import array_meta
+from jitmagic.ops.gradients.calls import invoke
+from jitmagic.ops.gradients.shapes import cast, shape_of
+from jitmagic.ops.record import Arguments, Inferred, Sample
+from jitmagic.ops.refusals import refuse, run_hollow
+from jitmagic.ops.registry import op
+
+__all__ = ["convolution", "convolution_input", "convolution_weight", "fold", "out_size", "unfold"]
+
+Array = np.ndarray[Any, Any]
+Sizes = tuple[int, ...]
+Pairs = tuple[tuple[int, int], ...]
+
+COLUMNS_BYTES = 1 << 20  # measured on 3 x 3 kernels: 0.25 to 4 MiB are alike, 64 MiB takes 1.5 times as long
+
+
+def dispatched(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Hands calls with a Tensor or a staged value among the first two operands to ``__array_function__``."""
+
+    @functools.wraps(function)
+    def call(first: Any, second: Any, *rest: Any) -> Any:
+        for value in (first, second):
+            if not isinstance(value, np.ndarray) and hasattr(type(value), "__array_function__"):
+                return value.__array_function__(call, (type(value),), (first, second, *rest), {})
+        return function(first, second, *rest)
+
+    return call
+
+
+def out_size(size: Any, kernel: int, stride: int, padding: tuple[int, int], dilation: int) -> Any:
+    """How many places a window has along an axis."""
+    return (size + padding[0] + padding[1] - dilation * (kernel - 1) - 1) // stride + 1
+
+
+def _out_sizes(sizes: Any, kernel: Any, stride: Sizes, padding: Pairs, dilation: Sizes) -> tuple[Any, ...]:
+    if not len(sizes) == len(kernel) == len(stride) == len(padding) == len(dilation):
+        raise RuntimeError(
+            f"{len(sizes)} spatial axes, with a kernel of shape {kernel}, stride {stride}, padding {padding} and "
+            f"dilation {dilation}: one number is wanted for each axis"
+        )
+    found = tuple(map(out_size, sizes, kernel, stride, padding, dilation))
+    if any(n <= 0 for n in found):
+        reach = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True))
+        raise RuntimeError(
+            f"a kernel that spans {reach} does not fit into an input of spatial shape {tuple(map(hint_of, sizes))} "
+            f"with padding {padding}"
+        )
+    return found
+
+
+def _places(kernel: Sizes, out: Sizes, stride: Sizes, dilation: Sizes) -> Iterator[tuple[slice, ...]]:
+    """For each place of the kernel, in order, what it meets of the padded input."""
+    for offset in np.ndindex(kernel):
+        yield tuple(
+            slice(i * d, i * d + (n - 1) * s + 1, s) for i, d, n, s in zip(offset, dilation, out, stride, strict=True)
+        )
+
+
+def _padded(x: Array, padding: Pairs, value: float = 0.0) -> Array:
+    """``x`` with its last axes padded; itself without padding."""
+    if not any(map(any, padding)):
+        return x
+    lead = x.shape[: x.ndim - len(padding)]
+    sizes = tuple(n + a + b for n, (a, b) in zip(x.shape[len(lead) :], padding, strict=True))
+    found = np.full((*lead, *sizes), value, x.dtype) if value else np.zeros((*lead, *sizes), x.dtype)
+    found[(..., *_inner(padding, sizes))] = x
+    return found
+
+
+def _inner(padding: Pairs, sizes: Sizes) -> tuple[slice, ...]:
+    return tuple(slice(a, n - b) for n, (a, b) in zip(sizes, padding, strict=True))
+
+
+def _columns(x: Array, kernel: Sizes, out: Sizes, stride: Sizes, dilation: Sizes) -> Array:
+    """(batch, channels, *spatial), padded, to (batch, channels, places of the kernel, *out)."""
+    found = np.empty((*x.shape[:2], math.prod(kernel), *out), np.result_type(x))
+    for index, place in enumerate(_places(kernel, out, stride, dilation)):
+        found[:, :, index] = x[(..., *place)]
+    return found
+
+
+def _spread(columns: Array, sizes: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Array:
+    """The transpose of padding and ``_columns``: adds every entry where it came from."""
+    whole = tuple(n + a + b for n, (a, b) in zip(sizes, padding, strict=True))
+    found = np.zeros((*columns.shape[:2], *whole), columns.dtype)
+    out = columns.shape[3:]
+    for index, place in enumerate(_places(kernel, out, stride, dilation)):
+        found[(..., *place)] += columns[:, :, index]
+    return found[(..., *_inner(padding, whole))]
+
+
+def _parts(count: int, bytes_each: int) -> Iterator[slice]:
+    """The samples, in runs whose columns fit in the cache."""
+    step = max(1, COLUMNS_BYTES // max(bytes_each, 1))
+    return (slice(start, min(start + step, count)) for start in range(0, count, step))
+
+
+def _grouped(weight: Array, groups: int) -> Array:
+    """(groups, out_channels / groups, everything else)."""
+    return weight.reshape(groups, weight.shape[0] // groups, math.prod(weight.shape[1:]))
+
+
+# -- shapes, of descriptions as of arrays
+
+
+def _result_shape(x: Any, weight: Any, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int) -> Any:
+    _check(x.shape[1:2], weight.shape, groups, len(x.shape))
+    return (x.shape[0], weight.shape[0], *_out_sizes(x.shape[2:], weight.shape[2:], stride, padding, dilation))
+
+
+def _input_shape(g: Any, weight: Any, sizes: Any, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int) -> Any:
+    _check((), weight.shape, groups, len(g.shape))
+    out = _out_sizes(sizes, weight.shape[2:], stride, padding, dilation)
+    if not _equal(g.shape[1:], (weight.shape[0], *out)):
+        raise RuntimeError(f"a result of shape {(g.shape[0], weight.shape[0], *out)} is wanted, not {g.shape}")
+    return (g.shape[0], weight.shape[1] * groups, *sizes)
+
+
+def _weight_shape(g: Any, x: Any, kernel: Any, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int) -> Any:
+    out = _out_sizes(x.shape[2:], kernel, stride, padding, dilation)
+    if len(g.shape) < 2 or not _equal((g.shape[0], *g.shape[2:]), (x.shape[0], *out)):
+        raise RuntimeError(f"a cotangent for the results {(x.shape[0], '...', *out)} is wanted, not {g.shape}")
+    if g.shape[1] % groups != 0 or x.shape[1] % groups != 0:
+        raise RuntimeError(f"{g.shape[1]} and {x.shape[1]} channels cannot be divided into {groups} groups")
+    return (g.shape[1], x.shape[1] // groups, *kernel)
+
+
+def _windows_shape(x: Any, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, value: float = 0.0) -> Any:
+    out = _out_sizes(x.shape[2:], kernel, stride, padding, dilation)
+    return (*x.shape[:2], math.prod(kernel), *out)
+
+
+def _folded_shape(columns: Any, sizes: Any, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Any:
+    wanted = (math.prod(kernel), *_out_sizes(sizes, kernel, stride, padding, dilation))
+    if not _equal(columns.shape[2:], wanted):
+        raise RuntimeError(f"windows of shape {columns.shape} do not fold into {sizes}: {wanted} is wanted")
+    return (*columns.shape[:2], *sizes)
+
+
+def _equal(shape: Any, other: Any) -> bool:
+    return len(shape) == len(other) and all(n == m for n, m in zip(shape, other, strict=True))
+
+
+def _check(channels: Any, weight: Any, groups: int, ndim: int) -> None:
+    if ndim < 3 or len(weight) != ndim:
+        raise RuntimeError(
+            f"an input with {ndim} axes needs a weight with as many, at least 3, not one of shape {weight}"
+        )
+    if weight[0] % groups != 0 or not all(n == weight[1] * groups for n in channels):
+        raise RuntimeError(
+            f"a weight of shape {weight} with groups={groups} takes inputs with {weight[1] * groups} channels, and "
+            f"this one has {channels[0] if channels else 'others'}"
+        )
+
+
+# -- what the rows do
+
+
+@dispatched
+def convolution(x: Any, weight: Any, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int) -> Any:
+    """(n, c, *spatial) and (o, c / groups, *kernel) to (n, o, *out), in C order: cross-correlation, as in PyTorch.
+
+    Raises RuntimeError for channels that do not fit, or a kernel larger than the padded input.
+    """
+    shape = _result_shape(x, weight, stride, padding, dilation, groups)
+    kernel, out = weight.shape[2:], shape[2:]
+    rows, places = _grouped(weight, groups), math.prod(out)
+    inner = rows.shape[2] * groups
+    found = np.empty(shape, np.result_type(x, weight))
+    for part in _parts(len(x), inner * places * x.itemsize):
+        columns = _columns(_padded(x[part], padding), kernel, out, stride, dilation)
+        columns = columns.reshape(len(columns), groups, rows.shape[2], places)
+        target = found[part].reshape(len(columns), groups, rows.shape[1], places)
+        np.matmul(rows, columns, out=target)
+    return found
+
+
+@dispatched
+def convolution_input(
+    g: Any, weight: Any, sizes: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
+) -> Any:
+    """The transpose of ``convolution`` by its input, whose spatial shape is ``sizes``: (n, o, *out) to (n, c, *sizes).
+
+    Raises RuntimeError for sizes from which ``convolution`` does not come to those of ``g``.
+    """
+    shape = _input_shape(g, weight, sizes, stride, padding, dilation, groups)
+    kernel, channels = weight.shape[2:], shape[1]
+    rows, places = _grouped(weight, groups).transpose(0, 2, 1), math.prod(g.shape[2:])
+    found = np.empty(shape, np.result_type(g, weight))
+    for part in _parts(len(g), rows.shape[1] * groups * places * found.itemsize):
+        sent = np.ascontiguousarray(g[part]).reshape(-1, groups, rows.shape[2], places)
+        columns = np.matmul(rows, sent).reshape(len(sent), channels, math.prod(kernel), *g.shape[2:])
+        found[part] = _spread(columns, sizes, kernel, stride, padding, dilation)
+    return found
+
+
+@dispatched
+def convolution_weight(
+    g: Any, x: Any, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
+) -> Any:
+    """The transpose of ``convolution`` by its weight: (n, o, *out) and (n, c, *spatial) to (o, c / groups, *kernel)."""
+    shape = _weight_shape(g, x, kernel, stride, padding, dilation, groups)
+    out, channels = g.shape[2:], x.shape[1]
+    total = np.zeros((groups, g.shape[1] // groups, channels // groups * math.prod(kernel)), np.result_type(g, x))
+    inner = total.shape[2]
+    for part in _parts(len(x), channels * math.prod(kernel) * math.prod(out) * x.itemsize):
+        columns = _columns_of_all(_padded(x[part], padding), kernel, out, stride, dilation)
+        sent = np.ascontiguousarray(np.moveaxis(g[part], 0, -1)).reshape(groups, total.shape[1], -1)
+        total += np.matmul(sent, columns.reshape(groups, inner, -1).transpose(0, 2, 1))
+    found = np.empty(shape, total.dtype)
+    found[...] = total.reshape(shape)
+    return found
+
+
+def _columns_of_all(x: Array, kernel: Sizes, out: Sizes, stride: Sizes, dilation: Sizes) -> Array:
+    """As ``_columns``, but (channels, places of the kernel, *out, batch): one product sums over all samples."""
+    x = np.ascontiguousarray(np.moveaxis(x, 0, -1))
+    found = np.empty((len(x), math.prod(kernel), *out, x.shape[-1]), x.dtype)
+    for index, place in enumerate(_places(kernel, out, stride, dilation)):
+        found[:, index] = x[(slice(None), *place)]
+    return found
+
+
+@dispatched
+def unfold(x: Any, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, value: float = 0.0) -> Any:
+    """The windows of (n, c, *spatial), padded with ``value``: (n, c, places of the kernel, *out), a new array."""
+    out = _windows_shape(x, kernel, stride, padding, dilation)[3:]
+    return _columns(_padded(x, padding, value), kernel, out, stride, dilation)
+
+
+@dispatched
+def fold(columns: Any, sizes: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Any:
+    """The transpose of ``unfold``: windows added up where they came from, (n, c, *sizes)."""
+    shape = _folded_shape(columns, sizes, kernel, stride, padding, dilation)
+    found = np.empty(shape, np.result_type(columns))
+    found[...] = _spread(columns, sizes, kernel, stride, padding, dilation)
+    return found
+
+
+# -- what the graph knows of results
+
+
+def _described(shape: Callable[..., tuple[Dim, ...]], operands: int) -> Callable[[Arguments], Inferred]:
+    """The rule of a row with so many arrays among its operands; refusals are those of the call itself."""
+
+    def rule(call: Arguments) -> Inferred:
+        if call.kwargs:
+            refuse(call)
+        metas = [array_meta(value) for value in call.args[:operands]]
+        try:
+            sizes = shape(*metas, *call.args[operands:])
+        except (RuntimeError, ValueError, IndexError, TypeError):
+            run_hollow(call)
+            raise
+        dtype = np.result_type(*(m.dtype for m in metas))
+        if any(hint_of(n) == 0 for n in sizes):  # NumPy's new arrays without elements have no strides
+            return Inferred(ArrayMeta(dtype, tuple(sizes), (0,) * len(sizes)))
+        return Inferred(ArrayMeta.dense(dtype, tuple(sizes)))
+
+    return rule
+
+
+# -- rules; every row is linear in each of its arrays, so that their rules are each other
+
+
+def _by_x(g: Any, ans: Any, x: Any, w: Any, *options: Any) -> Any:
+    return cast(invoke(convolution_input, g, w, shape_of(x)[2:], *options), x)
+
+
+def _by_weight(g: Any, ans: Any, x: Any, w: Any, *options: Any) -> Any:
+    return cast(invoke(convolution_weight, g, x, shape_of(w)[2:], *options), w)
+
+
+def _input_by_g(g: Any, ans: Any, sent: Any, w: Any, sizes: Any, *options: Any) -> Any:
+    return cast(invoke(convolution, g, w, *options), sent)
+
+
+def _input_by_weight(g: Any, ans: Any, sent: Any, w: Any, sizes: Any, *options: Any) -> Any:
+    return cast(invoke(convolution_weight, sent, g, shape_of(w)[2:], *options), w)
+
+
+def _weight_by_g(g: Any, ans: Any, sent: Any, x: Any, kernel: Any, *options: Any) -> Any:
+    return cast(invoke(convolution, x, g, *options), sent)
+
+
+def _weight_by_x(g: Any, ans: Any, sent: Any, x: Any, kernel: Any, *options: Any) -> Any:
+    return cast(invoke(convolution_input, sent, g, shape_of(x)[2:], *options), x)
+
+
+def _of_windows(
+    g: Any, ans: Any, x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, value: Any = 0.0
+) -> Any:
+    return invoke(fold, g, shape_of(x)[2:], kernel, stride, padding, dilation)
+
+
+def _of_folded(g: Any, ans: Any, columns: Any, sizes: Any, *options: Any) -> Any:
+    return invoke(unfold, g, *options)
+
+
+# -- rows
+
+
+def _sample(*shapes: Sizes, rest: tuple[Any, ...]) -> Sample:
+    return Sample(lambda rng: (*(rng.uniform(-3, 3, shape) for shape in shapes), *rest))
+
+
+ALL = frozenset({"divide", "over", "under", "invalid"})
+_ONE = ((2, 1), ((1, 1), (0, 1)), (1, 2), 1)  # stride, padding, dilation, groups
+_TWO = ((1,), ((2, 0),), (1,), 2)
+
+op(
+    "convolution",
+    convolution,
+    meta=_described(_result_shape, 2),
+    vjp=(_by_x, _by_weight),
+    warns=ALL,
+    samples=(
+        _sample((2, 3, 4, 5), (4, 3, 3, 2), rest=_ONE),
+        _sample((2, 4, 5), (2, 2, 3), rest=_TWO),
+    ),
+)
+op(
+    "convolution_input",
+    convolution_input,
+    meta=_described(_input_shape, 2),
+    vjp=(_input_by_g, _input_by_weight),
+    warns=ALL,
+    samples=(
+        _sample((2, 4, 2, 4), (4, 3, 3, 2), rest=((4, 5), *_ONE)),
+        _sample((2, 2, 5), (2, 2, 3), rest=((5,), *_TWO)),
+    ),
+)
+op(
+    "convolution_weight",
+    convolution_weight,
+    meta=_described(_weight_shape, 2),
+    vjp=(_weight_by_g, _weight_by_x),
+    warns=ALL,
+    samples=(
+        _sample((2, 4, 2, 4), (2, 3, 4, 5), rest=((3, 2), *_ONE)),
+        _sample((2, 2, 5), (2, 4, 5), rest=((3,), *_TWO)),
+    ),
+)
+op(
+    "unfold",
+    unfold,
+    meta=_described(_windows_shape, 1),
+    vjp=(_of_windows,),
+    samples=(
+        _sample((2, 3, 4, 5), rest=((2, 2), (1, 2), ((1, 0), (0, 1)), (1, 2))),
+        _sample((2, 3, 4), rest=((2,), (2,), ((0, 0),), (1,))),
+    ),
+)
+op(
+    "fold",
+    fold,
+    meta=_described(_folded_shape, 1),
+    vjp=(_of_folded,),
+    warns=ALL,
+    samples=(
+        _sample((2, 3, 4, 4, 2), rest=((4, 5), (2, 2), (1, 2), ((1, 0), (0, 1)), (1, 2))),
+        _sample((2, 3, 2, 2), rest=((4,), (2,), (2,), ((0, 0),), (1,))),
+    ),
+)
