@@ -32,7 +32,9 @@ class _ConvBase(Module):
         if groups <= 0:
             raise ValueError("groups must be a positive integer")
         if in_channels % groups or out_channels % groups:
-            raise ValueError(f"in_channels={in_channels} and out_channels={out_channels} must be divisible by groups={groups}")
+            raise ValueError(
+                f"in_channels={in_channels} and out_channels={out_channels} must be divisible by groups={groups}"
+            )
         if padding_mode not in _MODES:
             raise ValueError(f"padding_mode must be one of {sorted(_MODES)}, but got padding_mode={padding_mode!r}")
         self.in_channels = in_channels
@@ -154,7 +156,7 @@ class _ConvTranspose(_ConvBase):
             return self.output_padding
         sizes = input.shape[-self.rank :]
         wanted = tuple(output_size)[-self.rank :]
-        settings = zip(sizes, self.stride, self.padding, self.dilation, self.kernel_size, strict=True)
+        settings: Any = zip(sizes, self.stride, self.padding, self.dilation, self.kernel_size, strict=True)
         least = tuple((n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in settings)
         extra = tuple(w - n for w, n in zip(wanted, least, strict=True))
         if any(not 0 <= e < max(s, d) for e, s, d in zip(extra, self.stride, self.dilation, strict=True)):

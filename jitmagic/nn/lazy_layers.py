@@ -26,9 +26,7 @@ class LazyLinear(LazyModuleMixin, Linear):
 
     cls_to_become = Linear
 
-    def __init__(
-        self, out_features: int, bias: bool = True, *, dtype: Any = np.float64, rng: Any = None
-    ) -> None:
+    def __init__(self, out_features: int, bias: bool = True, *, dtype: Any = np.float64, rng: Any = None) -> None:
         super().__init__(0, 0, False, dtype=dtype)
         self.out_features = out_features
         object.__setattr__(self, "_rng", rng)
@@ -90,13 +88,13 @@ class _LazyPlainConv(_LazyConv):
         self._begin(bias, out_channels, dtype, rng)
 
 
-class LazyConv1d(_LazyPlainConv, Conv1d):  # type: ignore[misc]  # the mixin's signature is that of the lazy layer
+class LazyConv1d(_LazyPlainConv, Conv1d):
     """A ``Conv1d`` whose ``in_channels`` is that of its first input."""
 
     cls_to_become = Conv1d
 
 
-class LazyConv2d(_LazyPlainConv, Conv2d):  # type: ignore[misc]
+class LazyConv2d(_LazyPlainConv, Conv2d):
     """A ``Conv2d`` whose ``in_channels`` is that of its first input."""
 
     cls_to_become = Conv2d
@@ -125,13 +123,13 @@ class _LazyTransposedConv(_LazyConv):
         self._begin(bias, out_channels, dtype, rng)
 
 
-class LazyConvTranspose1d(_LazyTransposedConv, ConvTranspose1d):  # type: ignore[misc]
+class LazyConvTranspose1d(_LazyTransposedConv, ConvTranspose1d):
     """A ``ConvTranspose1d`` whose ``in_channels`` is that of its first input."""
 
     cls_to_become = ConvTranspose1d
 
 
-class LazyConvTranspose2d(_LazyTransposedConv, ConvTranspose2d):  # type: ignore[misc]
+class LazyConvTranspose2d(_LazyTransposedConv, ConvTranspose2d):
     """A ``ConvTranspose2d`` whose ``in_channels`` is that of its first input."""
 
     cls_to_become = ConvTranspose2d
@@ -166,13 +164,13 @@ class _LazyBatchNorm(LazyModuleMixin):
                 init.constant_(self.materialize(name, (layer.num_features,)), value)
 
 
-class LazyBatchNorm1d(_LazyBatchNorm, BatchNorm1d):  # type: ignore[misc]
+class LazyBatchNorm1d(_LazyBatchNorm, BatchNorm1d):
     """A ``BatchNorm1d`` whose ``num_features`` is that of its first input."""
 
     cls_to_become = BatchNorm1d
 
 
-class LazyBatchNorm2d(_LazyBatchNorm, BatchNorm2d):  # type: ignore[misc]
+class LazyBatchNorm2d(_LazyBatchNorm, BatchNorm2d):
     """A ``BatchNorm2d`` whose ``num_features`` is that of its first input."""
 
     cls_to_become = BatchNorm2d

@@ -44,6 +44,16 @@ def _gru_step(gates: Any, h: Any, w: Any, b: Any) -> Any:
     return new + update * (h - new)
 
 
+_USUAL = (
+    ("proj_size", 0),
+    ("num_layers", 1),
+    ("bias", True),
+    ("batch_first", False),
+    ("dropout", 0.0),
+    ("bidirectional", False),
+)
+
+
 class _Recurrent(Module):
     """Weights of all layers and directions, under PyTorch's names; ``gates`` rows of ``hidden_size`` each."""
 
@@ -74,7 +84,7 @@ class _Recurrent(Module):
         for layer in range(num_layers):
             width = input_size if layer == 0 else out * len(self.suffixes)
             for suffix in self.suffixes:
-                shapes = {"weight_ih": (rows, width), "weight_hh": (rows, out)}
+                shapes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, width), "weight_hh": (rows, out)}
                 if bias:
                     shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
                 if proj_size:
@@ -86,7 +96,7 @@ class _Recurrent(Module):
         return getattr(self, f"{name}_l{place}") if self.bias or not name.startswith("bias") else None
 
     def _enter(self, input: Any, state: Any) -> tuple[Any, Any, bool]:
-        """(time, batch, features), the first states as a tuple of (layers, batch, size), and whether there is a batch."""
+        """(time, batch, features), the first states, each (layers, batch, size), and whether there is a batch."""
         ndim = len(input.shape)
         if ndim not in (2, 3):
             raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {ndim}D instead")
@@ -140,8 +150,7 @@ class _Recurrent(Module):
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
-        for name, usual in (("proj_size", 0), ("num_layers", 1), ("bias", True), ("batch_first", False), ("dropout", 0.0),
-                            ("bidirectional", False)):  # fmt: skip
+        for name, usual in _USUAL:
             if getattr(self, name) != usual:
                 text += f", {name}={getattr(self, name)}"
         return text
@@ -150,8 +159,8 @@ class _Recurrent(Module):
 class RNN(_Recurrent):
     """``h = tanh(W_ih x + b_ih + W_hh h + b_hh)``, or with ReLU.
 
-    (time, batch, input_size), batch first if ``batch_first``, or without the batch; gives the outputs of the last layer,
-    (time, batch, directions * hidden_size), and the last states (num_layers * directions, batch, hidden_size).
+    (time, batch, input_size), batch first if ``batch_first``, or without the batch; gives the outputs of the last
+    layer, (time, batch, directions * hidden_size), and the last states (num_layers * directions, batch, hidden_size).
     ``dropout`` acts between layers in training.
     """
 
@@ -238,9 +247,7 @@ class LSTM(_Recurrent):
         rng: Any = None,
     ) -> None:
         super().__init__()
-        self._set(
-            input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size, dtype, rng
-        )
+        self._set(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size, dtype, rng)
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         return self._run(input, hx)

@@ -24,8 +24,8 @@ _ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"relu": F.relu, "gelu": F.gelu}
 class TransformerEncoderLayer(Module):
     """Attention of a sequence to itself, then two linear layers, each added to its input and normalised.
 
-    (time, batch, d_model), batch first with ``batch_first``, or without the batch; the shape is kept. Masks are those of
-    ``MultiheadAttention``.
+    (time, batch, d_model), batch first with ``batch_first``, or without the batch; the shape is kept. Masks are those
+    of ``MultiheadAttention``.
     """
 
     def __init__(
@@ -59,9 +59,7 @@ class TransformerEncoderLayer(Module):
         self.dropout2 = Dropout(dropout, rng=rng)
         self.activation = _ACTIVATIONS[activation] if isinstance(activation, str) else activation
 
-    def forward(
-        self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False
-    ) -> Any:
+    def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
         if self.norm_first:
             x = src + self._attended(self.norm1(src), src_mask, src_key_padding_mask)
             return x + self._fed(self.norm2(x))
@@ -85,9 +83,7 @@ class TransformerEncoder(Module):
         self.num_layers = num_layers
         self.norm = norm
 
-    def forward(
-        self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False
-    ) -> Any:
+    def forward(self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
         output = src
         for layer in self.layers:
             output = layer(output, mask, src_key_padding_mask)

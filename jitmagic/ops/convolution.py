@@ -29,7 +29,7 @@ from jitmagic.ops.registry import op
 
 __all__ = ["convolution", "convolution_input", "convolution_weight", "fold", "out_size", "unfold"]
 
-Array = np.ndarray[Any, Any]
+Array = Any  # an ndarray; its stubs refuse indices that are put together
 Sizes = tuple[int, ...]
 Pairs = tuple[tuple[int, int], ...]
 
@@ -70,7 +70,7 @@ def _out_sizes(sizes: Any, kernel: Any, stride: Sizes, padding: Pairs, dilation:
     return found
 
 
-def _places(kernel: Sizes, out: Sizes, stride: Sizes, dilation: Sizes) -> Iterator[tuple[slice, ...]]:
+def _places(kernel: Any, out: Sizes, stride: Sizes, dilation: Sizes) -> Iterator[tuple[slice, ...]]:
     """For each place of the kernel, in order, what it meets of the padded input."""
     for offset in np.ndindex(kernel):
         yield tuple(
@@ -84,7 +84,7 @@ def _padded(x: Array, padding: Pairs, value: float = 0.0) -> Array:
         return x
     lead = x.shape[: x.ndim - len(padding)]
     sizes = tuple(n + a + b for n, (a, b) in zip(x.shape[len(lead) :], padding, strict=True))
-    found = np.full((*lead, *sizes), value, x.dtype) if value else np.zeros((*lead, *sizes), x.dtype)
+    found: Array = np.full((*lead, *sizes), value, x.dtype) if value else np.zeros((*lead, *sizes), x.dtype)
     found[(..., *_inner(padding, sizes))] = x
     return found
 
@@ -104,7 +104,7 @@ def _columns(x: Array, kernel: Sizes, out: Sizes, stride: Sizes, dilation: Sizes
 def _spread(columns: Array, sizes: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Array:
     """The transpose of padding and ``_columns``: adds every entry where it came from."""
     whole = tuple(n + a + b for n, (a, b) in zip(sizes, padding, strict=True))
-    found = np.zeros((*columns.shape[:2], *whole), columns.dtype)
+    found: Array = np.zeros((*columns.shape[:2], *whole), columns.dtype)
     out = columns.shape[3:]
     for index, place in enumerate(_places(kernel, out, stride, dilation)):
         found[(..., *place)] += columns[:, :, index]

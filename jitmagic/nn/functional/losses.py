@@ -1,7 +1,7 @@
 """Losses: how far an input is from a target.
 
-``reduction`` is ``"mean"``, ``"sum"`` or ``"none"``; ValueError for others. Inputs and targets have equal shapes, unless
-said otherwise.
+``reduction`` is ``"mean"``, ``"sum"`` or ``"none"``; ValueError for others. Inputs and targets have equal shapes,
+unless said otherwise.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from jitmagic.nn.functional.activations import log_softmax
-from jitmagic.nn.functional.linear import cosine_similarity
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy",
@@ -31,34 +30,32 @@ def _reduced(loss: Any, reduction: str) -> Any:
     return loss
 
 
-def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
+def mse_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     """``(x - y)²``."""
     difference = input - target
     return _reduced(difference * difference, reduction)
 
 
-def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
+def l1_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     """``|x - y|``."""
     return _reduced(np.abs(input - target), reduction)
 
 
-def smooth_l1_loss(input: Any, target: Any, reduction: str = "mean", beta: float = 1.0) -> Any:
+def smooth_l1_loss(input: Any, target: Any, *, reduction: str = "mean", beta: float = 1.0) -> Any:
     """``d² / (2 beta)`` where ``d = |x - y|`` is smaller than ``beta``, else ``d - beta / 2``."""
     if beta == 0:
-        return l1_loss(input, target, reduction)
+        return l1_loss(input, target, reduction=reduction)
     size = np.abs(input - target)
     return _reduced(np.where(size < beta, size * size * (0.5 / beta), size - 0.5 * beta), reduction)
 
 
-def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Any:
+def huber_loss(input: Any, target: Any, *, reduction: str = "mean", delta: float = 1.0) -> Any:
     """``d² / 2`` where ``d = |x - y|`` is at most ``delta``, else ``delta * (d - delta / 2)``."""
     size = np.abs(input - target)
     return _reduced(np.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta)), reduction)
 
 
-def nll_loss(
-    input: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"
-) -> Any:
+def nll_loss(input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean") -> Any:
     """``-weight[y] * x[y]`` for log-probabilities (n, c, ...) or (c,) and classes (n, ...) or () of any integer dtype.
 
     Elements whose target is ``ignore_index`` count as 0; the mean is over the weights of the others. Raises IndexError
@@ -77,10 +74,8 @@ def _picked(logs: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any
     place = np.where(ignored, 0, np.where(target < 0, count, target))  # a negative class must not count from the end
     found = np.take_along_axis(logs, np.expand_dims(place, axis), axis=axis)
     found = found.reshape(target.shape)
-    if weight is None:
-        chosen = np.where(ignored, 0, np.ones((), logs.dtype))
-    else:
-        chosen = np.where(ignored, 0, weight[place])
+    each = np.ones((), logs.dtype) if weight is None else weight[place]
+    chosen = np.where(ignored, 0, each)
     return np.where(ignored, 0, found) * chosen, chosen
 
 
@@ -94,6 +89,7 @@ def cross_entropy(
     input: Any,
     target: Any,
     weight: Any = None,
+    *,
     ignore_index: int = -100,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
@@ -108,7 +104,7 @@ def cross_entropy(
     if target.dtype.kind == "f":
         return _of_probabilities(logs, target, weight, reduction, label_smoothing)
     if label_smoothing == 0.0:
-        return nll_loss(logs, target, weight, ignore_index, reduction)
+        return nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
     picked, chosen = _picked(logs, target, weight, ignore_index)
     weighted = logs if weight is None else logs * _by_class(weight, logs)
     even = np.where(np.equal(target, ignore_index), 0, np.sum(weighted, axis=axis))
@@ -129,7 +125,7 @@ def _of_probabilities(logs: Any, target: Any, weight: Any, reduction: str, label
     return np.sum(loss) / math.prod(loss.shape) if reduction == "mean" else _reduced(loss, reduction)
 
 
-def binary_cross_entropy(input: Any, target: Any, weight: Any = None, reduction: str = "mean") -> Any:
+def binary_cross_entropy(input: Any, target: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
     """``-(y log(x) + (1 - y) log(1 - x))`` for probabilities; logarithms count as at least -100."""
     loss = -(target * _clamped_log(input) + (1 - target) * _clamped_log(1 - input))
     return _reduced(loss if weight is None else loss * weight, reduction)
@@ -140,7 +136,7 @@ def _clamped_log(x: Any) -> Any:
 
 
 def binary_cross_entropy_with_logits(
-    input: Any, target: Any, weight: Any = None, reduction: str = "mean", pos_weight: Any = None
+    input: Any, target: Any, weight: Any = None, *, reduction: str = "mean", pos_weight: Any = None
 ) -> Any:
     """``binary_cross_entropy`` of ``sigmoid(x)``, without its overflow; ``pos_weight`` multiplies the part of ``y``."""
     low = np.log1p(np.exp(-np.abs(input))) + np.maximum(-input, 0)
@@ -149,7 +145,7 @@ def binary_cross_entropy_with_logits(
     return _reduced(loss if weight is None else loss * weight, reduction)
 
 
-def kl_div(input: Any, target: Any, reduction: str = "mean", log_target: bool = False) -> Any:
+def kl_div(input: Any, target: Any, *, reduction: str = "mean", log_target: bool = False) -> Any:
     """``y (log y - x)`` for log-probabilities ``x``; ``"batchmean"`` divides the sum by the size of axis 0."""
     if log_target:
         loss = np.exp(target) * (target - input)
@@ -162,7 +158,7 @@ def kl_div(input: Any, target: Any, reduction: str = "mean", log_target: bool = 
 
 
 def poisson_nll_loss(
-    input: Any, target: Any, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"
+    input: Any, target: Any, log_input: bool = True, full: bool = False, eps: float = 1e-8, *, reduction: str = "mean"
 ) -> Any:
     """``exp(x) - y x``, or ``x - y log(x + eps)``; ``full`` adds Stirling's approximation of ``log(y!)`` for y > 1."""
     loss = np.exp(input) - target * input if log_input else input - target * np.log(input + eps)
@@ -174,7 +170,7 @@ def poisson_nll_loss(
 
 
 def gaussian_nll_loss(
-    input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+    input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, *, reduction: str = "mean"
 ) -> Any:
     """``(log(v) + (x - y)² / v) / 2`` with ``v`` at least ``eps``; ``full`` adds ``log(2 pi) / 2``."""
     spread = np.maximum(var, eps)
@@ -182,31 +178,30 @@ def gaussian_nll_loss(
     return _reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
 
-def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: str = "mean") -> Any:
+def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, *, reduction: str = "mean") -> Any:
     """``x`` where the target is 1, ``max(0, margin - x)`` where it is -1."""
     room = margin - input
     return _reduced(np.where(target == 1, input, np.where(room > 0, room, 0)), reduction)
 
 
-def margin_ranking_loss(
-    input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
-) -> Any:
+def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, *, reduction: str = "mean") -> Any:
     """``max(0, -y (x1 - x2) + margin)``."""
     loss = margin - target * (input1 - input2)
     return _reduced(np.where(loss > 0, loss, 0), reduction)
 
 
-def soft_margin_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
+def soft_margin_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     """``log(1 + exp(-y x))``."""
     exponent = -target * input
     return _reduced(np.log1p(np.exp(-np.abs(exponent))) + np.maximum(exponent, 0), reduction)
 
 
 def cosine_embedding_loss(
-    input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
+    input1: Any, input2: Any, target: Any, margin: float = 0.0, *, reduction: str = "mean"
 ) -> Any:
-    """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1: (n, d) or (d,), targets (n,) or ()."""
-    likeness = cosine_similarity(input1, input2, dim=-1, eps=0.0 + 1e-12)
+    """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1: (n, d), (n,) or (d,), ()."""
+    first, second = np.sum(input1 * input1, axis=-1) + 1e-12, np.sum(input2 * input2, axis=-1) + 1e-12
+    likeness = np.sum(input1 * input2, axis=-1) / np.sqrt(first * second)
     room = likeness - margin
     return _reduced(np.where(target == 1, 1 - likeness, np.where(room > 0, room, 0)), reduction)
 
@@ -219,6 +214,7 @@ def triplet_margin_loss(
     p: float = 2.0,
     eps: float = 1e-6,
     swap: bool = False,
+    *,
     reduction: str = "mean",
 ) -> Any:
     """``max(0, |a - p| - |a - n| + margin)``, distances of order ``p`` along the last axis (Balntas et al., 2016)."""

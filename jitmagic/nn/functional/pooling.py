@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jitmagic.nn.functional.sizes import as_tuple
+from jitmagic.nn.functional.sizes import SEVERAL, as_tuple
 from jitmagic.ops.convolution import out_size, unfold
 
 __all__ = [
@@ -176,7 +176,7 @@ def _adaptive(rank: int, input: Any, output_size: Any, fold: Any, name: str) -> 
     ndim = len(input.shape)
     if ndim not in (rank + 1, rank + 2):
         raise RuntimeError(f"{name} takes {rank + 2} axes, or {rank + 1} without a batch, not {input.shape}")
-    wanted = output_size if isinstance(output_size, tuple | list) else (output_size,) * rank
+    wanted = output_size if isinstance(output_size, SEVERAL) else (output_size,) * rank
     found = input
     for axis, count in zip(range(ndim - rank, ndim), wanted, strict=True):
         size = found.shape[axis]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["as_pairs", "as_tuple", "same_padding"]
+__all__ = ["SEVERAL", "as_pairs", "as_tuple", "same_padding"]
+
+SEVERAL = (tuple, list)
 
 
 def as_tuple(value: Any, count: int, name: str) -> tuple[int, ...]:
     """``count`` numbers. Raises ValueError for another count."""
-    if not isinstance(value, tuple | list):
+    if not isinstance(value, SEVERAL):
         return (value,) * count
     if len(value) == 1:
         return (value[0],) * count
