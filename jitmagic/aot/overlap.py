@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ class AliasGroup:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AliasGuard:
     """What must be true of the arguments' memory for the compiled code to be right (row A23).
 
@@ -76,10 +77,16 @@ class AliasGuard:
     simple: tuple[int, ...] = ()
     groups: tuple[AliasGroup, ...] = ()
 
+    @cached_property
+    def apart(self) -> tuple[int, ...]:
+        """The arguments that ``disjoint`` speaks of."""
+        return tuple(dict.fromkeys(i for pair in self.disjoint for i in pair))
+
     def holds(self, arguments: Sequence[Any]) -> bool:
-        for i, j in self.disjoint:  # loops: this runs at each call
-            if overlaps(arguments[i], arguments[j]):
-                return False
+        if not have_own_memory([arguments[i] for i in self.apart]):
+            for i, j in self.disjoint:  # loops: this runs at each call
+                if overlaps(arguments[i], arguments[j]):
+                    return False
         for i, array in self.fixed:
             if overlaps(arguments[i], array):
                 return False
@@ -126,6 +133,21 @@ def overlaps(a: Array, b: Array) -> bool:
         return np.shares_memory(a, b, max_work=EXACT_WORK)  # type: ignore[arg-type]  # any number of steps is allowed
     except np.exceptions.TooHardError:
         return True
+
+
+def have_own_memory(arrays: Sequence[Any]) -> bool:
+    """True if each lies in memory that another array object owns: then no two overlap, however many there are."""
+    owners = set()
+    for array in arrays:
+        owner = array.base
+        if owner is None:
+            owner = array
+        elif type(owner) is not np.ndarray:
+            return False
+        if not owner.flags.owndata:
+            return False
+        owners.add(id(owner))
+    return len(owners) == len(arrays)
 
 
 def is_simple(array: Array) -> bool:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from contextlib import ContextDecorator
 from contextvars import ContextVar, Token
+from threading import Lock
 from typing import Any
 
-__all__ = ["enable_grad", "is_grad_enabled", "no_grad"]
+import numpy as np
 
+__all__ = ["BLOCKS", "enable_grad", "is_grad_enabled", "no_grad"]
+
+# How many blocks are open in all threads together: where it is 0, recording is on. Compiled checks read the word.
+BLOCKS = np.zeros(1, np.int64)
+_counting = Lock()
 _enabled: ContextVar[bool] = ContextVar("jitmagic_grad_mode", default=True)
 
 
@@ -28,10 +34,14 @@ class _Mode(ContextDecorator):
         return type(self)()
 
     def __enter__(self) -> None:
+        with _counting:
+            BLOCKS[0] += 1
         self._tokens.append(_enabled.set(self.wanted))
 
     def __exit__(self, *error: Any) -> None:
         _enabled.reset(self._tokens.pop())
+        with _counting:
+            BLOCKS[0] -= 1
 
 
 class no_grad(_Mode):

@@ -216,8 +216,7 @@ class Tensor(Recorded):
     def __contains__(self, value: Any) -> bool:
         return bool(np.any(self._data == raw(value)))
 
-    def __hash__(self) -> int:
-        return id(self)
+    __hash__ = object.__hash__  # by identity, and in C: an optimiser finds its state by it
 
     def __format__(self, spec: str) -> str:
         return format(self._data, spec) if not self._data.ndim else format(str(self), spec)

@@ -138,7 +138,8 @@ class Optimizer:
                 state[key] = deepcopy(known)
             else:
                 state[member] = {name: _loaded(name, value, member) for name, value in known.items()}
-        self.state = state
+        self.state.clear()
+        self.state.update(state)
         for group, new in zip(self.param_groups, given, strict=True):
             group.update((name, deepcopy(value)) for name, value in new.items() if name != "params")
 

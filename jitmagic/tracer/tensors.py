@@ -29,7 +29,7 @@ from jitmagic.tracer.backward import run_backward
 from jitmagic.tracer.effects import GradientEffect, WriteEffect
 from jitmagic.tracer.guards import DictSource, MemberSource, Source
 from jitmagic.tracer.guards.kinds import identity_guard, type_guard
-from jitmagic.tracer.guards.recording import tensor_guards
+from jitmagic.tracer.guards.recording import grad_mode_guard, tensor_guards
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.lazy import Lazy
@@ -71,6 +71,9 @@ def wrap_tensor(builder: Builder, value: Recorded, source: Source) -> VariableTr
     for each in tensor_guards(source, value):
         output.guards.add(each)
     tensors = tensors_of(output)
+    if value.requires_grad and not tensors.is_mode_guarded:
+        tensors.is_mode_guarded = True
+        output.guards.add(grad_mode_guard(source))
     requires = value.requires_grad and is_grad_enabled()
     tracker = TensorTracker(tensors, array.node, array.meta, source, value.requires_grad, value, array)
     tracker.node = tensors.add_input(tracker, array.node, requires)
@@ -112,6 +115,7 @@ class Tensors:
     pullback: Node | None = None
     run: str = ""  # the program's name for the CompiledRun
     left: list[Node] = field(default_factory=list)
+    is_mode_guarded: bool = False
 
     def add_input(self, tracker: TensorTracker, node: Node, requires_grad: bool) -> Node:
         """The node of a Tensor of the caller, whose array is ``node``."""

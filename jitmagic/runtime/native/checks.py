@@ -16,6 +16,7 @@ from weakref import ref
 
 import numpy as np
 
+from jitmagic.autograd.modes import BLOCKS
 from jitmagic.runtime.native.entry_text import REGISTERS, Check
 from jitmagic.runtime.native.layout import OFFSETS, dtype_word, errstate_mask, has_dict_tags
 from jitmagic.runtime.native.pairs import mro_offset
@@ -35,6 +36,7 @@ from jitmagic.tracer.guards.source import (
     LocalSource,
     MemberSource,
     Source,
+    StateSource,
     TypeSource,
 )
 
@@ -247,14 +249,15 @@ def _same(checks: Checks, guard: Guard) -> None:
     checks.words.add(Check.SAME, checks.load(guard.source), checks.load(guard.others[0]))
 
 
-_MOST_DISTINCT = 8  # sources of one guard: the pairs grow with the square
+_FEW_DISTINCT = 4  # sources of one guard: the pairs grow with the square
 
 
 def _distinct(checks: Checks, guard: Guard) -> None:
     sources = (guard.source, *guard.others)
-    if len(sources) > _MOST_DISTINCT:
-        raise NoForm(guard.text)
     registers = [checks.load(source) for source in sources]
+    if len(sources) > _FEW_DISTINCT:
+        checks.words.add(Check.ALL_DISTINCT, 0, len(registers), *registers)
+        return
     for k, one in enumerate(registers):
         for other in registers[k + 1 :]:
             checks.words.add(Check.DISTINCT, one, other)
@@ -343,6 +346,11 @@ def _unset_cell(checks: Checks, guard: Guard) -> None:
     checks.words.add(Check.UNSET_CELL, checks.load(guard.source), checks.words.keep(types.CellType))
 
 
+def _recording(checks: Checks, guard: Guard) -> None:
+    """No block of another mode is open anywhere; if one is, in whatever thread, Python finds out."""
+    checks.words.add(Check.WORD, 0, BLOCKS.ctypes.data, 0)
+
+
 _OF_ARRAYS = frozenset({"dtype", "sizes", "flags", "strides"})
 _WRITERS: dict[str, Callable[[Checks, Guard], None]] = {
     "type": _type,
@@ -361,6 +369,7 @@ _WRITERS: dict[str, Callable[[Checks, Guard], None]] = {
     "int64": _int64,
     "equal sizes": _equal_sizes,
     "not in": _not_in,
+    "recording": _recording,
     "not among": _not_among,
     "pairs": _pairs,
     "keys": _keys,
@@ -451,6 +460,11 @@ def _attribute(checks: Checks, source: AttributeSource) -> int:
     return checks.fill(Check.FIELD, checks.load(source.origin), checks.words.keep(kind), offset)
 
 
+def _remembered(checks: Checks, source: StateSource) -> int:
+    """By the parameter itself, which another guard has found to be the same as ever."""
+    return checks.fill(Check.FROM_KEYED, checks.load(source.state), checks.load(source.key))
+
+
 _LOADS: dict[type[Source], Callable[[Checks, Any], int]] = {
     GlobalSource: _from_global,
     ClosureSource: _from_closure,
@@ -460,6 +474,7 @@ _LOADS: dict[type[Source], Callable[[Checks, Any], int]] = {
     DictSource: _from_own_dict,
     ItemSource: _item,
     MemberSource: _item,
+    StateSource: _remembered,
     TypeSource: _type_of,
     InsideSource: _inside,
     AttributeSource: _attribute,

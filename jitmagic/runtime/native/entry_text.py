@@ -14,7 +14,7 @@ from jitmagic.runtime.native.layout import OFFSETS
 
 __all__ = ["BIG_PRIME", "ENTRY_TEXT", "REGISTERS", "Check", "Head", "Mode", "Record"]
 
-REGISTERS = 64
+REGISTERS = 1024
 BIG_PRIME = -7046029254386353131  # 2**64 divided by the golden ratio, odd: D. Knuth, TAOCP 3, section 6.4
 
 
@@ -102,6 +102,9 @@ class Check(IntEnum):
     CHECKED = 31  # place of that UNCHANGED, counted back in bytes; n
     PAIRS = 32  # 0, address of the header of some pairs
     NOT_AMONG = 33  # r, address of ascending addresses, their number
+    ALL_DISTINCT = 34  # 0, n, then n times r
+    WORD = 35  # 0, address of a word, what it must be
+    FROM_KEYED = 36  # load: r, r (a dict), r (its key)
 
 
 _NAMES = {
@@ -302,6 +305,25 @@ _CHECKS = """
                         first = middle + 1
                     else:
                         last = middle
+            elif check == {C_ALL_DISTINCT}:
+                total = load_int64(p, 16)
+                n = 3 + total
+                same = 0
+                for k in range(1, total):
+                    value = load_int64(registers, load_int64(p, 24 + k * 8) * 8)
+                    for j in range(k):
+                        if load_int64(registers, load_int64(p, 24 + j * 8) * 8) == value:
+                            same += 1
+                holds = same == 0
+            elif check == {C_WORD}:
+                n = 4
+                holds = load_int64(load_int64(p, 16), 0) == load_int64(p, 24)
+            elif check == {C_FROM_KEYED}:
+                n = 4
+                o = load_int64(registers, load_int64(p, 16) * 8)
+                value = PyDict_GetItemWithError(o, load_int64(registers, load_int64(p, 24) * 8))
+                holds = value != 0
+                store_int64(registers, load_int64(p, 8) * 8, value)
             elif check >= {C_UNCHANGED}:
                 total = load_int64(p, 8)
                 if check == {C_UNCHANGED}:

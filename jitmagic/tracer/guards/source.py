@@ -264,17 +264,18 @@ def inside(source: Source, category: str) -> InsideSource:
 
 @dataclass(frozen=True, slots=True)
 class StateSource(_Step):
-    """What an optimiser remembers of one parameter; ``key`` is Python that gives it, ``label`` what it is called."""
+    """What an optimiser remembers of one parameter: ``origin`` is a function that finds ``key`` in ``state``."""
 
-    key: str
+    state: Source
+    key: Source
     label: str
 
     @property
     def text(self) -> str:
-        return f"{self.origin.text}[{self.label}]"
+        return self.label
 
     def code(self, base: str) -> str:
-        return f"{base}.get({self.key})"
+        return f"{base}()"
 
 
 @dataclass(frozen=True, slots=True)

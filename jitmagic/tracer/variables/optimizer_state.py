@@ -11,7 +11,7 @@ from jitmagic.errors import Unsupported
 from jitmagic.optim.state import State
 from jitmagic.tracer.effects import ItemEffect
 from jitmagic.tracer.guards import ConstantSource, Source
-from jitmagic.tracer.guards.kinds import expression_guard, length_guard, type_guard
+from jitmagic.tracer.guards.kinds import expression_guard, identity_guard, length_guard
 from jitmagic.tracer.guards.source import StateSource
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jitmagic.tracer.builder import Builder
     from jitmagic.tracer.evaluator import Evaluator
 
-__all__ = ["StateTracker", "wrap_state"]
+__all__ = ["Finder", "StateTracker", "wrap_state"]
 
 
 def wrap_state(builder: Builder, value: State, source: Source) -> VariableTracker:
@@ -29,10 +29,24 @@ def wrap_state(builder: Builder, value: State, source: Source) -> VariableTracke
     known = builder.output.known(value, source)
     if known is not None:
         return known
-    builder.output.guards.add(type_guard(source, State))
+    builder.output.guards.add(identity_guard(source, value))
     tracker = StateTracker(builder, value, source)
     builder.output.track(value, tracker)
     return tracker
+
+
+class Finder:
+    """Gives what ``state`` holds for ``key``, None if it holds nothing any more; keeps neither alive."""
+
+    __slots__ = ("key", "state")
+
+    def __init__(self, state: State, key: Tensor) -> None:
+        self.state = weakref.ref(state)
+        self.key = weakref.ref(key)
+
+    def __call__(self) -> dict[str, Any] | None:
+        state, key = self.state(), self.key()
+        return None if state is None or key is None else state.get(key)
 
 
 class StateTracker(VariableTracker):
@@ -45,6 +59,7 @@ class StateTracker(VariableTracker):
         self.value = value
         self.source: Source = source
         self.pending: dict[int, tuple[Tensor, VariableTracker]] = {}
+        self.finders: dict[int, Source] = {}
 
     def python_type(self) -> type:
         return State
@@ -58,24 +73,28 @@ class StateTracker(VariableTracker):
             raise Unsupported("subscript", f"{self.describe()} by {key.describe()}")
         return real
 
-    def _key_code(self, key: VariableTracker) -> str:
-        """Python for the parameter: the entry's own reference where it has one, else a weak one."""
-        if isinstance(key.source, ConstantSource):
-            return key.source.code("")
-        held = self.builder.output.constant_source(weakref.ref(self._parameter(key)))
-        return f"{held.code('')}()"
-
     def find(self, key: VariableTracker) -> VariableTracker | None:
         """The entry of a parameter, or None; either is guarded."""
         real = self._parameter(key)
         if id(real) in self.pending:
             return self.pending[id(real)][1]
         output = self.builder.output
+        assert key.source is not None
+        if not isinstance(key.source, ConstantSource):
+            output.guards.add(identity_guard(key.source, real))
         if real in self.value:
-            place = StateSource(self.source, self._key_code(key), key.describe())
+            if id(real) not in self.finders:
+                self.finders[id(real)] = output.constant_source(Finder(self.value, real))
+            label = f"{self.describe()}[{key.describe()}]"
+            place = StateSource(self.finders[id(real)], self.source, key.source, label)
             return self.builder.wrap(None, self.value[real], place)
-        test, about = f"{self._key_code(key)} not in {{v}}", f"an entry of {self.describe()} for {key.describe()}"
-        output.guards.add(expression_guard("DICT_KEYS", self.source, test, "absent", "'present'", about=about))
+        about = f"an entry of {self.describe()} for {key.describe()}"
+        held = weakref.ref(real)
+        output.guards.add(
+            expression_guard(
+                "DICT_KEYS", self.source, "{k}() not in {v}", "absent", "'present'", constant=held, about=about
+            )
+        )
         return None
 
     def item(self, tx: Evaluator, key: VariableTracker) -> VariableTracker:
