@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.autograd.writing import writable
-from jitmagic.optim.numbers import run_time
+from jitmagic.optim.numbers import Counts, active, run_time
 from jitmagic.optim.optimizer import Optimizer, check_positive
 
 __all__ = ["Adagrad"]
@@ -45,22 +45,21 @@ class Adagrad(Optimizer):
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         super().add_param_group(param_group)
         group = self.param_groups[-1]
+        step = np.zeros(())
         for p in group["params"]:
-            self.state[p]["step"] = np.zeros(())
+            self.state[p]["step"] = step
             self.state[p]["sum"] = np.full_like(p.numpy(), group["initial_accumulator_value"])
 
     def update(self, group: dict[str, Any]) -> None:
         lr = run_time(group, "lr")
-        for p in group["params"]:
-            if p.grad is None:
-                continue
+        counts = Counts(lambda step: (lr / (1 + (step - 1) * group["lr_decay"]),))
+        for p in active(self, group):
             w, g, state = writable(p), p.grad.numpy(), self.state[p]
-            step, total = state["step"], state["sum"]
-            step += 1
+            (rate,) = counts.count(state["step"], w.dtype)
+            total = state["sum"]
             if group["maximize"]:
                 g = -g
             if group["weight_decay"] != 0:
                 g = g + group["weight_decay"] * w
             total += g * g
-            rate = lr / (1 + (step.item() - 1) * group["lr_decay"])
             w -= rate * (g / (np.sqrt(total) + group["eps"]))

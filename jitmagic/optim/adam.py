@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from jitmagic.autograd.writing import writable
-from jitmagic.optim.numbers import run_time
-from jitmagic.optim.optimizer import Array, Optimizer, check_positive
+from jitmagic.optim.numbers import Counts, active, run_time, scalar
+from jitmagic.optim.optimizer import Optimizer, check_positive
 
 __all__ = ["Adam", "AdamW"]
 
@@ -53,21 +53,23 @@ class Adam(Optimizer):
 
     def update(self, group: dict[str, Any]) -> None:
         lr, (beta1, beta2) = run_time(group, "lr"), group["betas"]
-        for p in group["params"]:
-            if p.grad is None:
-                continue
+        counts = Counts(lambda step: (lr / (1 - beta1**step), np.sqrt(1 - beta2**step)))
+        for p in active(self, group):
             w, g, state = writable(p), p.grad.numpy(), self.state[p]
             if not state:
-                self._begin(state, w, group["amsgrad"])
+                state["step"] = counts.begin()
+                state["exp_avg"], state["exp_avg_sq"] = np.zeros_like(w), np.zeros_like(w)
+                if group["amsgrad"]:
+                    state["max_exp_avg_sq"] = np.zeros_like(w)
+            rate, root = counts.count(state["step"], w.dtype)
             if group["maximize"]:
                 g = -g
             if group["weight_decay"] != 0:
                 if group["decoupled_weight_decay"]:
-                    w *= 1 - lr * group["weight_decay"]
+                    w *= scalar(1 - lr * group["weight_decay"], w.dtype)
                 else:
                     g = g + group["weight_decay"] * w
-            step, m, v = state["step"], state["exp_avg"], state["exp_avg_sq"]
-            step += 1
+            m, v = state["exp_avg"], state["exp_avg_sq"]
             m += (1 - beta1) * (g - m)
             v *= beta2
             v += (1 - beta2) * g * g
@@ -75,16 +77,7 @@ class Adam(Optimizer):
                 largest = state["max_exp_avg_sq"]
                 np.maximum(largest, v, out=largest)
                 v = largest
-            first, second = (1 - beta1**step).item(), np.sqrt(1 - beta2**step).item()
-            w -= (lr / first) * (m / (np.sqrt(v) / second + group["eps"]))
-
-    @staticmethod
-    def _begin(state: dict[str, Any], w: Array, amsgrad: bool) -> None:
-        state["step"] = np.zeros(())
-        state["exp_avg"] = np.zeros_like(w)
-        state["exp_avg_sq"] = np.zeros_like(w)
-        if amsgrad:
-            state["max_exp_avg_sq"] = np.zeros_like(w)
+            w -= rate * (m / (np.sqrt(v) / root + group["eps"]))
 
 
 class AdamW(Adam):

@@ -132,12 +132,17 @@ class Optimizer:
         numbers = [number for group in given for number in group["params"]]
         members = dict(zip(numbers, (p for group in self.param_groups for p in group["params"]), strict=True))
         state = State(dict)
+        places = {number: place for place, group in enumerate(given) for number in group["params"]}
+        steps: dict[Any, Array] = {}
         for key, known in state_dict["state"].items():
             member = members.get(key)
             if member is None:
                 state[key] = deepcopy(known)
             else:
                 state[member] = {name: _loaded(name, value, member) for name, value in known.items()}
+                if "step" in known:  # equal steps of a group are shared
+                    step = state[member]["step"]
+                    state[member]["step"] = steps.setdefault((places[key], float(step)), step)
         self.state.clear()
         self.state.update(state)
         for group, new in zip(self.param_groups, given, strict=True):

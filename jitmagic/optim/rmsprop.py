@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.autograd.writing import writable
-from jitmagic.optim.numbers import run_time
+from jitmagic.optim.numbers import Counts, active, run_time
 from jitmagic.optim.optimizer import Array, Optimizer, check_positive
 
 __all__ = ["RMSprop"]
@@ -45,15 +45,14 @@ class RMSprop(Optimizer):
         super().__init__(params, settings)
 
     def update(self, group: dict[str, Any]) -> None:
-        lr, alpha, momentum = run_time(group, "lr"), group["alpha"], group["momentum"]
-        for p in group["params"]:
-            if p.grad is None:
-                continue
+        alpha, momentum = group["alpha"], group["momentum"]
+        counts = Counts(lambda step: (run_time(group, "lr"),))
+        for p in active(self, group):
             w, g, state = writable(p), p.grad.numpy(), self.state[p]
             if not state:
-                self._begin(state, w, group)
-            step, v = state["step"], state["square_avg"]
-            step += 1
+                self._begin(state, w, group, counts)
+            (lr,) = counts.count(state["step"], w.dtype)
+            v = state["square_avg"]
             if group["maximize"]:
                 g = -g
             if group["weight_decay"] != 0:
@@ -75,8 +74,8 @@ class RMSprop(Optimizer):
                 w -= lr * (g / scale)
 
     @staticmethod
-    def _begin(state: dict[str, Any], w: Array, group: dict[str, Any]) -> None:
-        state["step"] = np.zeros(())
+    def _begin(state: dict[str, Any], w: Array, group: dict[str, Any], counts: Counts) -> None:
+        state["step"] = counts.begin()
         state["square_avg"] = np.zeros_like(w)
         if group["momentum"] > 0:
             state["momentum_buffer"] = np.zeros_like(w)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.autograd.writing import writable
-from jitmagic.optim.numbers import is_on, run_time
+from jitmagic.optim.numbers import is_on, run_time, scalar
 from jitmagic.optim.optimizer import Optimizer, check_positive
 
 __all__ = ["SGD"]
@@ -45,7 +45,7 @@ class SGD(Optimizer):
         super().__init__(params, settings)
 
     def update(self, group: dict[str, Any]) -> None:
-        lr, has_momentum = run_time(group, "lr"), is_on(group, "momentum")
+        has_momentum = is_on(group, "momentum")
         momentum = run_time(group, "momentum") if has_momentum else 0.0
         for p in group["params"]:
             if p.grad is None:
@@ -61,7 +61,7 @@ class SGD(Optimizer):
                 if buffer is None:
                     buffer = state["momentum_buffer"] = np.array(g)
                 else:
-                    buffer *= momentum
+                    buffer *= scalar(momentum, w.dtype)
                     buffer += (1 - group["dampening"]) * g
-                g = g + momentum * buffer if group["nesterov"] else buffer
-            w -= lr * g
+                g = g + scalar(momentum, w.dtype) * buffer if group["nesterov"] else buffer
+            w -= scalar(run_time(group, "lr"), w.dtype) * g

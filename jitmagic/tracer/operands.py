@@ -184,8 +184,8 @@ def _wrap_tuple(tx: Evaluator, node: Node, inferred: Inferred) -> VariableTracke
 
 def to_python_number(tx: Evaluator, array: ArrayTracker) -> VariableTracker:
     """``array.item()``: a Python float or complex known at run time; ints and bools break the graph."""
-    if isinstance(array, TensorTracker):
-        raise Unsupported("tensor", f"the number inside {array.describe()}")
+    if isinstance(array, TensorTracker):  # the number has no history
+        array = array.tensors.array_of(array)
     row: Op | None = TO_PYTHON.get(array.meta.dtype.kind)
     if row is None:
         raise Unsupported("data-number", f"the number inside {array.describe()}")

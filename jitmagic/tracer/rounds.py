@@ -61,7 +61,9 @@ def count_rounds(tx: Evaluator, what: str, line: int = 0) -> Callable[[], None]:
     ``line`` is where the loop starts: if it was to be kept as a loop, the refusal says why that could not be.
     """
     limit = current().unroll_limit
-    most = DIFFERENTIATED_NODES if tx.output.differentiating else UNROLLED_NODES
+    tensors = tx.output.tensors
+    is_recorded = tx.output.differentiating or (tensors is not None and bool(tensors.inputs))
+    most = DIFFERENTIATED_NODES if is_recorded else UNROLLED_NODES
     start = len(tx.output.graph.nodes)
     rounds = 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -57,3 +58,12 @@ def test_quickstart_shows_a_recompile_and_a_break_and_equal_bits() -> None:
     assert all(row["same_bits"] for row in found["speedups"])
     assert any(row["then"] == "float64" and row["now"] == "float32" for row in found["recompiles"])
     assert [row["function"] for row in found["breaks"]] == ["stamped"]
+
+
+@pytest.mark.parametrize("name", ["train_digits_cnn", "train_transformer"])
+def test_digits_are_read_by_a_network_that_a_compiled_step_has_trained(name: str) -> None:
+    """The notebook itself asserts at least 97 % and no graph break; here what it tells the reader."""
+    shown = [o.get("data", {}).get("text/plain", "") for o in outputs(EXAMPLES / f"{name}.ipynb")]
+    told = [re.search(r"([\d.]+)% of 360 new images", text) for text in shown]
+    assert [float(found[1]) for found in told if found][-1] >= 97
+    assert any("image/png" in o.get("data", {}) for o in outputs(EXAMPLES / f"{name}.ipynb"))

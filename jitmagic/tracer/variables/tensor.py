@@ -154,6 +154,12 @@ def _without_arguments(
     return call
 
 
+def _number(tx: Evaluator, tensor: TensorTracker) -> VariableTracker:
+    if tensor.meta.is_symbolic or tensor.meta.size != 1:
+        raise Unsupported("tensor", f"{tensor.describe()}.item()")
+    return tx.python_number(tensor)
+
+
 def _zero_grad(tx: Evaluator, tensor: TensorTracker) -> VariableTracker:
     tensor.set_attribute(tx, "grad", Constant(None))
     return Constant(None)
@@ -171,6 +177,7 @@ def _backward(tx: Evaluator, method: TensorMethod, args: Args, kwargs: Named) ->
 _METHODS: dict[str, Callable[[Evaluator, TensorMethod, Args, Named], VariableTracker]] = {
     "backward": _backward,
     "detach": _without_arguments(lambda tx, tensor: tx.call_op(DETACH, [tensor], {})),
+    "item": _without_arguments(lambda tx, tensor: _number(tx, tensor)),
     "numpy": _without_arguments(lambda tx, tensor: tensor.plain(tx)),
     "zero_grad": _without_arguments(_zero_grad),
 }
