@@ -24,6 +24,7 @@ import numpy as np
 
 import jitmagic
 from jitmagic.config import configure, current
+from jitmagic.runtime.native.code import prepare
 from tests.benchmarks.peers import NAMES, Peer, environment
 from tests.benchmarks.programs import PROGRAMS, SIZES, arguments_of, function_of
 
@@ -142,6 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = set(asked.programs) - set(names)
     if unknown:
         parser.error(f"no program is called {', '.join(sorted(unknown))}")
+    prepare()
     peers = [] if asked.no_peers else [Peer(python, name) for python in (environment(),) for name in NAMES]
     heads = "".join(f"{head:>11}" for head in (*MODES, *NAMES, "lead"))
     print(f"{'program':<18}{'elements':>9}{'NumPy, µs':>13}{heads}")

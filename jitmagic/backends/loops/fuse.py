@@ -12,7 +12,7 @@ from typing import Any
 
 from jitmagic.backends.loops.folds import FoldRecipe, fold_recipe
 from jitmagic.backends.loops.operands import dense_axes, is_array
-from jitmagic.backends.loops.recipes import Adapt, Recipe, recipe
+from jitmagic.backends.loops.recipes import Adapt, Recipe, is_cheap, recipe
 from jitmagic.backends.loops.scans import ScanRecipe, scan_recipe
 from jitmagic.backends.loops.short import short_recipe
 from jitmagic.graph import ArrayMeta, Graph, Node, SymInt
@@ -81,7 +81,7 @@ class Fusion:
 
         What nobody reads still may warn, which a kernel would optimise away: it stays with NumPy.
         """
-        found = recipe(node, self.adapt) or short_recipe(node)
+        found = recipe(node, self.adapt) or self.short(node)
         fold = None if found is not None else fold_recipe(node)
         if found is not None:
             self.recipes[node] = found
@@ -100,6 +100,12 @@ class Fusion:
         if fold is not None:
             group.reduced = fold.reduced
         return group
+
+    def short(self, node: Node) -> Recipe | None:
+        """A short sum of what lies in memory, or is computed again easily; of other values it is a fold like any."""
+        found = short_recipe(node)
+        made = None if found is None else self.recipes.get(found.arguments[0])
+        return found if made is None or is_cheap(made) else None
 
     def scan(self, node: Node) -> Group | None:
         found = scan_recipe(node) if self.takes_scans else None

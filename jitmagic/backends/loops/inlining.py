@@ -9,15 +9,13 @@ After: k0 computes ``centred`` and the sum of its squares; k1 computes ``centred
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 
 from jitmagic.backends.loops.folds import FoldRecipe
 from jitmagic.backends.loops.fuse import OPERAND_LIMIT, Group, space_of
 from jitmagic.backends.loops.operands import is_array
-from jitmagic.backends.loops.recipes import FAST, Recipe
+from jitmagic.backends.loops.recipes import Recipe, is_cheap
 from jitmagic.graph import Graph, Node
 
 __all__ = ["Inlined", "inline"]
@@ -127,9 +125,7 @@ class _Choice:
 
     def _is_cheap(self, node: Node) -> bool:
         recipe = self.recipes.get(node)
-        if recipe is None or node.written():
-            return False
-        return recipe.kind == "cast" or (recipe.kind == "apply" and _is_cheap(recipe.expression))
+        return recipe is not None and not node.written() and is_cheap(recipe)
 
     def fits(self, node: Node, group: Group) -> bool:
         """Whether every reader in ``group`` can compute ``node``: in its own loop, or as the terms of a short sum."""
@@ -138,13 +134,3 @@ class _Choice:
             return False
         space = space_of(node)
         return all(space == group.space or (n in self.recipes and self.recipes[n].kind == "short") for n in readers)
-
-
-@cache
-def _is_cheap(expression: str) -> bool:
-    """Additions, products, comparisons and choices: a division takes as long as reading an element."""
-    if expression.startswith(FAST):
-        return False
-    tree = ast.parse(expression, mode="eval")
-    slow = (n for n in ast.walk(tree) if isinstance(n, ast.Div | ast.FloorDiv | ast.Mod | ast.Pow | ast.Call))
-    return all(isinstance(n, ast.Call) and ast.unparse(n.func) == "abs" for n in slow)

@@ -24,7 +24,7 @@ from jitmagic.graph.node import nodes_in
 from jitmagic.ops import Arguments
 from jitmagic.ops.lowering import Cast, InnerLoop, Pointwise, Select
 
-__all__ = ["FAST", "Adapt", "Recipe", "approximated", "recipe"]
+__all__ = ["FAST", "Adapt", "Recipe", "approximated", "is_cheap", "recipe"]
 
 FAST = "fast_"  # what the names of approximations begin with
 
@@ -79,6 +79,18 @@ def approximated(found: Recipe) -> Recipe:
         return found
     names = ", ".join("abc"[: len(found.arguments)])
     return replace(found, kind="apply", expression=f"{FAST}{name}({names})", ufunc=None, flags=0)
+
+
+def is_cheap(found: Recipe) -> bool:
+    """Whether computing it again costs less than reading it: casts, additions, products, comparisons and choices."""
+    return found.kind == "cast" or (found.kind == "apply" and _has_no_slow_parts(found.expression))
+
+
+@cache
+def _has_no_slow_parts(expression: str) -> bool:
+    tree = ast.parse(expression, mode="eval")
+    slow = (n for n in ast.walk(tree) if isinstance(n, ast.Div | ast.FloorDiv | ast.Mod | ast.Pow | ast.Call))
+    return all(isinstance(n, ast.Call) and ast.unparse(n.func) == "abs" for n in slow)
 
 
 @dataclass(frozen=True, slots=True)

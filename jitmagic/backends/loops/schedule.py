@@ -77,7 +77,7 @@ def _planned(
     result = Schedule(graph)
     recipes, folds, scans = all_recipes
     needed = _needed_in_memory(graph, groups, inlined)
-    leading = _leading(groups, folds)
+    leading = _leading(groups, folds) | _small(groups, recipes, smallest)
     made = {
         node
         for group in groups
@@ -109,15 +109,13 @@ def _planned(
 def is_worth_it(group: Group, recipes: dict[Node, Recipe], smallest: int, leading: Collection[Node]) -> bool:
     """A kernel of one NumPy call gains only what threads gain, and what it hands on in the cache.
 
-    ``leading`` are the folds whose rows, or whole, later loops go over again.
+    ``leading`` are the nodes that are worth one for what they lie next to.
     """
-    if len(group.nodes) >= smallest:
-        return True
     node = group.nodes[0]
+    if len(group.nodes) >= smallest or node in leading:
+        return True
     found, meta = recipes.get(node), node.meta
     if group.reduced is not None:
-        if node in leading:
-            return True
         read = [o.meta for o in node.operands()]
         return all(isinstance(m, ArrayMeta) and math.prod(m.hint_shape) <= SHORT_FOLD for m in read)
     if found is None or not isinstance(meta, ArrayMeta):
@@ -140,13 +138,22 @@ def _leading(groups: Sequence[Group], folds: dict[Node, FoldRecipe]) -> set[Node
     return found
 
 
+def _small(groups: Sequence[Group], recipes: dict[Node, Recipe], smallest: int) -> set[Node]:
+    """Short operations between loops: a call of NumPy takes longer, and keeps the program from running natively."""
+    if not any(group.space is not None and len(group.nodes) >= smallest for group in groups):
+        return set()
+    alone = [group.nodes[0] for group in groups if group.space is not None and len(group.nodes) == 1]
+    shapes = {n: n.meta.hint_shape for n in alone if n in recipes and isinstance(n.meta, ArrayMeta)}
+    return {node for node, shape in shapes.items() if math.prod(shape) <= SHORT_FOLD}
+
+
 LEADING = 1 << 15  # elements from which on loops over the same rows take turns, see ``numba_cpu.chains``
 LEADING_WHOLE = 200_000  # elements from which on two threads make up for a sum that is no faster than NumPy's
 # Elements up to which a fold alone is worth a kernel: np.mean takes 4 us before it adds the first two
 SHORT_FOLD = 4096
 # Elements from which on one call alone is worth a kernel: one addition is bound by memory, a function is not, and
 # NumPy takes 10 ns to begin a sum
-ALONE = {"apply": 500_000, "cast": 500_000, "strided": 20_000, "short": 64}
+ALONE = {"apply": 500_000, "cast": 500_000, "strided": 20_000, "short": 2}
 
 
 def _kernels(
