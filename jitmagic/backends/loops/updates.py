@@ -13,10 +13,12 @@ from jitmagic.backends.loops.operands import dense_axes
 from jitmagic.backends.loops.schedule import Call, Launch, Schedule
 from jitmagic.graph import ArrayMeta, Node, SymInt
 from jitmagic.graph.region_call import RegionCall
-from jitmagic.ops.functional import UPDATE, PureCall, ViewStep
+from jitmagic.ops.functional import UPDATE, UPDATE_INDEX, PureCall, ViewStep
 from jitmagic.ops.lowering import View
 
 __all__ = [
+    "is_index_update",
+    "is_plain_ufunc",
     "is_plain_update",
     "loop_of",
     "loops_in_place",
@@ -32,16 +34,25 @@ def is_plain_update(node: Node) -> bool:
     return node.op is UPDATE and not node.kwargs and all(map(_is_subscript, node.args[2]))
 
 
+def is_index_update(node: Node) -> bool:
+    """An update of the elements that an index array or a mask picks, of parts as above."""
+    return node.op is UPDATE_INDEX and not node.kwargs and all(map(_is_subscript, node.args[2]))
+
+
 def _is_subscript(step: ViewStep) -> bool:
     plain = step.op.call is operator.getitem and not step.kwargs and len(step.args) == 1
     return plain and step.position == 0 and step.item is None
 
 
 def updates_in_place(plan: Schedule) -> set[Node]:
-    """``update`` nodes whose base was made by this program and dies with them, views of it included."""
+    """Updates whose base was made by this program and dies with them, views of it included."""
     lives = _Lives(plan)
-    updates = [(k, s.node) for k, s in enumerate(plan.steps) if isinstance(s, Call) and is_plain_update(s.node)]
+    updates = [(k, s.node) for k, s in enumerate(plan.steps) if isinstance(s, Call) and _is_update(s.node)]
     return {node for k, node in updates if lives.is_free(node.args[0], k)}
+
+
+def _is_update(node: Node) -> bool:
+    return is_plain_update(node) or is_index_update(node)
 
 
 def outputs_in_place(plan: Schedule) -> dict[Node, Node]:
@@ -49,7 +60,7 @@ def outputs_in_place(plan: Schedule) -> dict[Node, Node]:
     lives = _Lives(plan)
     found: dict[Node, Node] = {}
     for k, step in enumerate(plan.steps):
-        if isinstance(step, Call) and _is_plain_ufunc(step.node):
+        if isinstance(step, Call) and is_plain_ufunc(step.node):
             free = (a for a in step.node.args if lives.is_free(a, k) and _is_alike(a, step.node))
             operand = next(free, None)
             if operand is not None:
@@ -95,7 +106,7 @@ def _is_apart(node: Node, step: Launch, members: Sequence[Launch]) -> bool:
     return made_here or all(node not in m.built.inputs.values() for m in others)
 
 
-def _is_plain_ufunc(node: Node) -> bool:
+def is_plain_ufunc(node: Node) -> bool:
     call = node.op.call if node.op is not None else None
     return isinstance(call, np.ufunc) and call.nout == 1 and call.signature is None and not node.kwargs
 
@@ -147,7 +158,7 @@ class _Lives:
                 self.last[node] = k
             if isinstance(step, Launch):
                 self.made.update(step.built.outputs.values())
-            elif is_plain_update(step.node) or _is_new(step.node) or _is_written(step.node):
+            elif _is_update(step.node) or _is_new(step.node) or _is_written(step.node):
                 self.made.add(step.node)
             if isinstance(step, Call) and step.node.view_of is not None:
                 owner = step.node.view_of

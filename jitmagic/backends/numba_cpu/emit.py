@@ -99,7 +99,8 @@ class Emitter:
         self.fences = fenced(self.kernel.body) if self.kernel.flags else {}  # they keep what nobody reports
         self.veils = veiled(self.kernel.body) if self.kernel.flags else frozenset()
         places = accesses(self.kernel)
-        self.over = {a: Access(self.kernel.over[a.operand], a.axes) for a in places if a.operand in self.kernel.over}
+        reads = {a.operand: a for a in places}
+        self.over = {a: reads[self.kernel.over[a.operand]] for a in places if a.operand in self.kernel.over}
         self.names = {access: f"x{k}" for k, access in enumerate(places) if access not in self.over}
 
     # ------------------------------------------------------------ prologue

@@ -28,6 +28,7 @@ from jitmagic.backends.loops.recipes import ALL_FLAGS, FAST
 from jitmagic.backends.loops.scans import SHAPES as SCANS
 from jitmagic.backends.loops.schedule import Call, Launch, Schedule, Step
 from jitmagic.backends.loops.updates import (
+    is_index_update,
     is_plain_update,
     loop_of,
     loops_in_place,
@@ -80,6 +81,7 @@ class Writer:
     outputs: dict[Node, Node] = field(default_factory=dict)  # ufuncs, and the operand that their result replaces
     written: dict[Node, list[str]] = field(default_factory=dict)  # by a loop, in the order of its items
     chains: Mapping[int, Chain] = field(default_factory=dict)
+    targets: Mapping[Node, Node] = field(default_factory=dict)  # values that are computed where an update wants them
 
     # ------------------------------------------------------------ names and values
 
@@ -163,7 +165,7 @@ class Writer:
 
     def call(self, step: Call) -> None:
         node = step.node
-        if is_plain_update(node):
+        if is_plain_update(node) or (is_index_update(node) and node in self.in_place):
             self.update(node)
             return
         if node in self.loops:
@@ -172,12 +174,25 @@ class Writer:
         if node.kind == "item" and node.args[0] in self.loops:
             self.take(node)
             return
+        if node in self.targets:
+            operands = ", ".join(self.text(a) for a in node.args)
+            assert node.op is not None
+            target = self.target(node)
+            self.lines.append(f"    {self.constant(node.op.call, 'f')}({operands}, {target})")
+            return
         if node in self.outputs:
             self.write_over(node)
             return
         name = self.names[node] = f"t{len(self.names)}"
         self.lines.append(f"    {name} = {self.call_text(node)}")
         self.bind_sizes(node)
+
+    def target(self, value: Node) -> str:
+        """A name for the part of an array that a value is computed into."""
+        base, _, path = self.targets[value].args
+        name = self.names[value] = f"t{len(self.names)}"
+        self.lines.append(f"    {name} = {self.names[base]}[{self.text(path[0].args[0])}]")
+        return name
 
     def write_over(self, node: Node) -> None:
         """Put the result where an operand was that nobody reads again."""
@@ -212,8 +227,11 @@ class Writer:
 
     def update(self, node: Node) -> None:
         """Write into the base where it is free, else into a copy that is laid out like it."""
-        base, value, path = node.args
+        base, value, path, *index = node.args
         source = self.names[base]
+        if self.targets.get(value) is node:
+            self.names[node] = source
+            return
         assert isinstance(base.meta, ArrayMeta)
         name = self.names[node] = source if node in self.in_place else f"t{len(self.names)}"
         if node not in self.in_place:
@@ -221,8 +239,8 @@ class Writer:
             is_simple = dense_axes(base.meta) is not None and not {0, 1} & {*base.meta.hint_shape}
             copied = f"{source}.copy('K')" if is_simple else f"copy_layout({source})"
             self.lines.append(f"    {name} = {copied}")
-        part = name + "".join(f"[{self.text(step.args[0])}]" for step in path)
-        self.lines.append(f"    {part}{'' if path else '[...]'} = {self.text(value)}")
+        steps = [*(step.args[0] for step in path), *index] or [...]
+        self.lines.append(f"    {name}{''.join(f'[{self.text(s)}]' for s in steps)} = {self.text(value)}")
 
     def call_text(self, node: Node) -> str:
         if node.kind == "item":
@@ -272,6 +290,9 @@ class Writer:
         values: dict[str, str] = {name: self.names[node] for name, node in built.inputs.items()}
         parts = self.parts(built)
         for name, node in built.outputs.items():
+            if node in self.targets:
+                values[name] = self.target(node)
+                continue
             if name in kernel.over:
                 values[name] = self.names[node] = values[kernel.over[name]]
                 continue
@@ -425,9 +446,14 @@ def combine_texts(plan: Schedule) -> list[str]:
     return [combine_source(fold.kind, fold.value.dtype) for fold in folds if isinstance(fold, Fold)]
 
 
-def write_host(plan: Schedule, natives: dict[str, Native], together: Sequence[Chain] = ()) -> Host:
-    """Write, compile and bind the host program; ``together`` are the launches that share a kernel."""
-    writer = Writer(plan, natives, chains=chained(together))
+def write_host(
+    plan: Schedule, natives: dict[str, Native], together: Sequence[Chain], direct: Mapping[Node, Node]
+) -> Host:
+    """Write, compile and bind the host program.
+
+    ``together`` are the launches that share a kernel, ``direct`` the values that are computed where an update wants them.
+    """
+    writer = Writer(plan, natives, chains=chained(together), targets=direct)
     writer.scope |= {
         "empty": np.empty,
         "ndarray": np.ndarray,

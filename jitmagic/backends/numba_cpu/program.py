@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jitmagic.backends.loops.ir import Kernel as LoopKernel
 from jitmagic.backends.loops.recipes import approximated
 from jitmagic.backends.loops.schedule import Launch, Schedule, schedule
+from jitmagic.backends.loops.targets import targets
 from jitmagic.backends.loops.updates import results_over_operands
 from jitmagic.backends.native.compile import Kernel, compile_kernel
 from jitmagic.backends.native.worker import defer
@@ -75,10 +76,12 @@ def compile_graph(
             step.built.kernel.flags = 0
     together = chains(plan.steps)
     over = results_over_operands(plan, {key: chain.launches for key, chain in chained(together).items()})
+    direct = targets(plan, chained(together))
     for step in plan.launches:
         step.built.kernel.over = over.get(id(step), {})
+        _aim(step, direct)
     kernels = tuple(_compile(plan, together, fastmath))
-    host = write_host(plan, {k.name: k.native for k in kernels}, together)
+    host = write_host(plan, {k.name: k.native for k in kernels}, together, direct)
     return Program(
         run=host.run,
         source=host.source,
@@ -86,6 +89,16 @@ def compile_graph(
         marks=plan.marks,
         extern_count=sum(mark == "extern" for mark in plan.marks.values()),
     )
+
+
+def _aim(step: Launch, direct: Mapping[Node, Node]) -> None:
+    """Let a kernel write into a part of an array: its result has gaps, and may lie where one of its operands is."""
+    built, kernel = step.built, step.built.kernel
+    for name, node in built.outputs.items():
+        if node in direct:
+            base = direct[node].args[0]
+            kernel.over = {name: operand for operand, read in built.inputs.items() if read is base}
+            kernel.operands = [replace(o, dense=None) if o.name == name else o for o in kernel.operands]
 
 
 def _compile(plan: Schedule, together: Sequence[Chain], fastmath: bool) -> list[KernelRecord]:
