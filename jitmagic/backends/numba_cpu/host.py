@@ -451,7 +451,7 @@ def write_host(
 ) -> Host:
     """Write, compile and bind the host program.
 
-    ``together`` are the launches that share a kernel, ``direct`` the values that are computed where an update wants them.
+    ``together`` are the launches that share a kernel, ``direct`` the values that are computed where updates want them.
     """
     writer = Writer(plan, natives, chains=chained(together), targets=direct)
     writer.scope |= {
