@@ -97,7 +97,8 @@ def _aim(step: Launch, direct: Mapping[Node, Node]) -> None:
     for name, node in built.outputs.items():
         if node in direct:
             base = direct[node].args[0]
-            kernel.over = {name: operand for operand, read in built.inputs.items() if read is base}
+            inside = next((operand for operand, read in built.inputs.items() if read is base), None)
+            kernel.over = {} if inside is None else {name: inside}
             kernel.operands = [replace(o, dense=None) if o.name == name else o for o in kernel.operands]
 
 
