@@ -8,7 +8,7 @@ import importlib
 import inspect
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,7 @@ class Lowered:
     host: str = ""
     direct: Callable[..., Any] | None = None
     gradient: GradientRecord | None = None
+    beside: list[Kernel] = field(default_factory=list)  # of loops, of pieces and variants: grows while calls are made
 
     @property
     def kernel_count(self) -> int:
@@ -87,13 +88,14 @@ def lower(graph: Graph, examples: Sequence[Any], options: Options) -> Lowered:
     if entry.name == "numba":
         importlib.import_module("jitmagic.runtime.native.code").compile_apart()
         _compile_regions(graph)
-    _lower_flows(graph, options)
-    variants = _Variants(graph, _with_options(entry, options), examples)
+    beside = [_kernel(call.compiled.kernel) for call in _callables(graph) if _is_compiled_region(call)]
+    _lower_flows(graph, options, beside)
+    variants = _Variants(graph, _with_options(entry, options), examples, beside)
     compiled = variants.known[0]
     direct = _direct(compiled)
     run = undoing(direct or _or_bail(variants), graph)
     described = _described(run, compiled.program, run is direct)
-    return replace(described, gradient=gradient_record(compiled.pure_graph))
+    return replace(described, gradient=gradient_record(compiled.pure_graph), beside=beside)
 
 
 def _with_options(entry: base.Entry, options: Options) -> Any:
@@ -142,21 +144,31 @@ def _compile_regions(graph: Graph) -> None:
                 call.compiled = importlib.import_module("jitmagic.backends.regions").compile_region(call.region)
 
 
+def _is_compiled_region(call: Any) -> bool:
+    return isinstance(call, RegionCall) and hasattr(call.compiled, "kernel")
+
+
 def _callables(graph: Graph) -> list[Any]:
     """What the graph's calls run."""
     return [node.op.call for node in graph.calls() if node.op is not None]
 
 
-def _lower_flows(graph: Graph, options: Options) -> None:
-    """Have the pieces of loops and branches over arrays compiled as the graph is, each when it runs first."""
+def _lower_flows(graph: Graph, options: Options, beside: list[Kernel]) -> None:
+    """Have the pieces of loops and branches over arrays compiled as the graph is, each when it runs first.
+
+    Their kernels are then added to ``beside``.
+    """
     for call in _callables(graph):
         if isinstance(call, FlowCall):
-            call.lower(functools.partial(_lower_piece, options))
+            call.lower(functools.partial(_lower_piece, options, beside))
 
 
-def _lower_piece(options: Options, graph: Graph, examples: Sequence[Any]) -> Callable[..., Sequence[Any]]:
+def _lower_piece(
+    options: Options, beside: list[Kernel], graph: Graph, examples: Sequence[Any]
+) -> Callable[..., Sequence[Any]]:
     """A piece runs inside a call that already listens to NumPy: the backend's function as it is, where that is all."""
     lowered = lower(graph, examples, options)
+    beside += [*lowered.kernels, *lowered.beside]
     if lowered.direct is not None:
         bare: Callable[..., Sequence[Any]] = inspect.unwrap(lowered.direct)
         return bare
@@ -204,9 +216,13 @@ def _telling(run: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], lis
 
 
 class _Variants:
-    """One captured graph, compiled once for each way in which its arguments share memory."""
+    """One captured graph, compiled once for each way in which its arguments share memory.
 
-    def __init__(self, graph: Graph, backend: Any, examples: Sequence[Any]) -> None:
+    The kernels of all but the first way are added to ``beside``.
+    """
+
+    def __init__(self, graph: Graph, backend: Any, examples: Sequence[Any], beside: list[Kernel]) -> None:
+        self._beside = beside
         self._graph = graph
         self._backend = backend
         self._lock = threading.Lock()
@@ -233,25 +249,34 @@ class _Variants:
         if len(self.known) >= _VARIANTS:
             raise Bail
         try:
-            return compile_inference(self._graph, arguments, self._backend)
+            compiled = compile_inference(self._graph, arguments, self._backend)
         except Exception as error:  # there is no form for this way: plain Python has one
             raise Bail from error
+        self._beside += _kernels(compiled.program)
+        return compiled
 
 
 def _machine_code(kernel: Any) -> tuple[int, int]:
     """Size in bytes and address of the code of a kernel; zeros where a backend tells nothing."""
-    address = getattr(getattr(kernel, "native", None), "address", 0)
+    address = getattr(getattr(kernel, "native", kernel), "address", 0)
     return getattr(address, "size_bytes", 0), int(address)
+
+
+def _kernel(kernel: Any) -> Kernel:
+    elapsed_ns, cached = getattr(kernel, "elapsed_ns", 0), getattr(kernel, "cached", False)
+    return Kernel(kernel.name, kernel.source, elapsed_ns, cached, *_machine_code(kernel))
+
+
+def _kernels(program: Any) -> list[Kernel]:
+    program = getattr(program, "plain", program)  # what aot.as_boxed put around it
+    return [_kernel(kernel) for kernel in getattr(program, "kernels", ())]
 
 
 def _described(run: Callable[[list[Any]], list[Any]], program: Any, is_direct: bool) -> Lowered:
     """What others want to know of a backend's program; backends that tell nothing are fine."""
     program = getattr(program, "plain", program)  # what aot.as_boxed put around it
     marks: dict[Node, str] = getattr(program, "marks", {})
-    kernels = [
-        Kernel(k.name, k.source, getattr(k, "elapsed_ns", 0), getattr(k, "cached", False), *_machine_code(k))
-        for k in getattr(program, "kernels", ())
-    ]
+    kernels = _kernels(program)
     lines = {node.span.line: mark for node, mark in marks.items() if node.span and mark != "view"}
     return Lowered(
         run,

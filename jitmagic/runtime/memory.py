@@ -22,6 +22,7 @@ __all__ = ["MEMORY", "Memory", "entry_bytes"]
 # Measured with tracemalloc on entries of 4 to 40 nodes: what one holds, and what each of its guards and nodes adds.
 _ENTRY_BYTES, _PART_BYTES = 40_000, 600
 _PAGE_BYTES = 4096
+_LOOK = 32  # entries after which each is looked at again: code is also added to those that are there
 _KEEP_SHARE = 0.75  # a full cache is emptied to this share of its limit, so that not every compile scans it
 
 
@@ -50,7 +51,7 @@ class Memory:
             self._looks += 1
             entry.used = self._looks
             self._most_bytes += entry_bytes(entry) + sum(_code_bytes(entry).values())
-            if self._most_bytes > limit // 2:
+            if self._most_bytes > limit // 2 or self._looks % _LOOK == 0:
                 self._look(frame, entry, limit)
 
     def used_bytes(self) -> int:
@@ -121,7 +122,7 @@ def _code_bytes(entry: Entry) -> dict[int, int]:
     """Bytes of machine code by kernel, in whole pages."""
     return {
         kernel.place: -(-kernel.code_bytes // _PAGE_BYTES) * _PAGE_BYTES
-        for kernel in entry.lowered.kernels
+        for kernel in (*entry.lowered.kernels, *entry.lowered.beside)
         if kernel.code_bytes
     }
 

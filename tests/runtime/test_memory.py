@@ -97,6 +97,26 @@ def test_all_dropped_entries_say_why_also_beside_others_that_came_closer() -> No
     assert {event.guard for event in f.jit.frame.record.recompiles[before:]} == {"the entry for this call"}
 
 
+LOOP = "def f(x):\n    s = 0.0\n    for i in range(len(x)): s = s * 0.25 + x[i]\n    return s\n"
+FLOW = "def f(x):\n    while np.sum(x * x) > 1.0: x = np.where(x > 0.5, x * 0.5, x * 0.875) + 0.0\n    return x * 2\n"
+
+
+@pytest.mark.parametrize("text", [LOOP, FLOW], ids=["loop", "flow"])
+def test_the_code_of_loops_and_of_pieces_counts(text: str) -> None:
+    """Pieces are compiled when they run first; what they add is seen at the next look."""
+    names: dict[str, Any] = {"np": np}
+    linecache.cache["<memory of a loop>"] = (len(text), None, text.splitlines(True), "<memory of a loop>")
+    exec(compile(text, "<memory of a loop>", "exec"), names)
+    gc.collect()
+    before = MEMORY.used_bytes()
+    f = jm.compile(names["f"], backend="numba")
+    f(np.arange(1.0, 50.0))
+    (entry,) = f.jit.frame.entries
+    kernels = [k for k in (*entry.lowered.kernels, *entry.lowered.beside) if k.code_bytes]
+    assert kernels
+    assert MEMORY.used_bytes() - before >= entry_bytes(entry) + sum(k.code_bytes for k in kernels)
+
+
 def test_kernels_go_with_their_entries() -> None:
     f = made(7, "numba")
     f(X)
