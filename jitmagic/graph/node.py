@@ -103,16 +103,19 @@ class Node:
         return f"%{self.name}"
 
 
+NESTED = (tuple, list, dict, slice)
+
+
 def nodes_in(value: Any) -> Iterator[Node]:
     """The nodes nested in tuples, lists, dicts and slices, in order."""
     if isinstance(value, Node):
         yield value
-    elif isinstance(value, tuple | list):
-        for item in value:
-            yield from nodes_in(item)
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from nodes_in(item)
+    elif isinstance(value, tuple | list | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            if isinstance(item, Node):  # (most are, or are plain constants: a generator for each would take longer)
+                yield item
+            elif isinstance(item, NESTED):
+                yield from nodes_in(item)
     elif isinstance(value, slice):
         yield from nodes_in((value.start, value.stop, value.step))
 

@@ -189,7 +189,7 @@ def _parse(filename: str, text: str, flags: int) -> tuple[ast.Module, CodeType] 
 
 def _node_for(code: CodeType, tree: ast.Module) -> FunctionNode:
     found: list[FunctionNode] = []
-    for node in ast.walk(tree):
+    for node in _around(tree, code.co_firstlineno):
         if isinstance(node, ast.Lambda):
             if code.co_name == "<lambda>" and node.lineno <= code.co_firstlineno and _lies_in(code, node):
                 found.append(node)
@@ -200,6 +200,20 @@ def _node_for(code: CodeType, tree: ast.Module) -> FunctionNode:
     if not found:
         raise Unsupported("no-source", code.co_qualname)
     return min(found, key=_extent)
+
+
+def _around(tree: ast.AST, line: int) -> Iterator[ast.AST]:
+    """The nodes whose lines, decorators included, have ``line`` among them: a long module is not walked through."""
+    stack = [tree]
+    while stack:
+        for node in ast.iter_child_nodes(stack.pop()):
+            start = getattr(node, "lineno", None)
+            if start is not None:
+                decorators = [d.lineno for d in getattr(node, "decorator_list", ())]
+                if not min([start, *decorators]) <= line <= (getattr(node, "end_lineno", None) or start):
+                    continue
+                yield node
+            stack.append(node)
 
 
 def _extent(node: FunctionNode) -> tuple[int, int]:
