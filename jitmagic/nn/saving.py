@@ -80,7 +80,7 @@ def _write_npz(path: Path, arrays: dict[str, Any]) -> None:
 
 
 def _write_safetensors(path: Path, arrays: dict[str, Any]) -> None:
-    _safetensors().save_file({name: np.ascontiguousarray(a) for name, a in arrays.items()}, path)
+    _safetensors().save_file({name: np.asarray(a, order="C") for name, a in arrays.items()}, path)
 
 
 def _safetensors() -> Any:
