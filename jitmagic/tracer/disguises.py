@@ -40,9 +40,9 @@ def undisguised(tx: Evaluator, node: ast.Call, function: VariableTracker, make: 
 
 
 def _known(function: VariableTracker) -> Any:
-    """A function that may be looked up in a table."""
+    """A function that may be looked up in a table. Its class is asked for, not itself: that may run the user's code."""
     value = getattr(function, "value", None)
-    return value if isinstance(value, type | BuiltinFunctionType | FunctionType) else None
+    return value if issubclass(type(value), type | BuiltinFunctionType | FunctionType) else None
 
 
 def _folded(tx: Evaluator, node: ast.Call, function: VariableTracker, make: Make) -> VariableTracker | None:

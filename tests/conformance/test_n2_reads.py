@@ -168,6 +168,34 @@ def f(x): return m(x)
     same(text, ["f(x)", "f(x.T)"], breaks=None)
 
 
+LAYERS = """
+layers = [
+    nn.LayerNorm(3), nn.GroupNorm(2, 4), nn.RMSNorm(3), nn.BatchNorm1d(3), nn.Conv1d(2, 4, 3, padding=1),
+    nn.Conv2d(2, 3, 3, stride=2), nn.ConvTranspose1d(2, 3, 3, stride=2), nn.ConvTranspose2d(2, 3, 3, stride=2),
+]
+shapes = [(2, 3), (2, 4, 3), (2, 3), (4, 3), (2, 2, 7), (2, 2, 8, 8), (2, 2, 5), (2, 2, 4, 4)]
+inputs = [np.sin(np.arange(float(np.prod(s)))).reshape(s) for s in shapes]
+def f(m, x): return m(x)
+"""
+
+
+@pytest.mark.parametrize("place", range(8))
+def test_n24_helpers_of_layers_are_traced(place: int) -> None:
+    same(LAYERS, [f"f(layers[{place}], inputs[{place}])"] * 2, [1, 1])
+
+
+@pytest.mark.parametrize("place", range(8))
+def test_n24_a_wrong_rank_raises_the_same(place: int) -> None:
+    for shape in ("(1, 1, 1, 1, 1)", "(3,)", "()"):
+        same(LAYERS, [f"f(layers[{place}], inputs[{place}])", f"f(layers[{place}], np.ones({shape}))"], breaks=None)
+
+
+def test_n24_transposed_convolutions_take_an_output_size() -> None:
+    text = LAYERS.replace("f(m, x): return m(x)", "f(m, x, size): return m(x, output_size=size)")
+    same(text, ["f(layers[6], inputs[6], [12])", "f(layers[7], inputs[7], [10, 9])"], [1, 2])
+    same(text, ["f(layers[6], inputs[6], [99])"], breaks=None)
+
+
 def test_n25_effects_of_methods_happen_at_every_call() -> None:
     text = """
 x = np.arange(6.0).reshape(2, 3)

@@ -32,6 +32,21 @@ def test_n53_a_lazy_layer_is_made_in_the_trace() -> None:
     assert "initialize" not in str(vars(found.names["m"]))
 
 
+def test_n53_the_lazy_layers_of_the_library() -> None:
+    text = """
+x = np.arange(10.0).reshape(5, 2)
+m = nn.LazyLinear(3)
+def f(x): return m(input=x)
+"""
+    same(text, ["f(x)", "f(x)", "f(x)", "m.weight.shape, type(m) is nn.Linear"], [1, 1, 1])
+    image = """
+x = np.arange(36.0).reshape(1, 1, 6, 6)
+m = nn.Sequential(nn.LazyConv2d(2, 3), nn.LazyBatchNorm2d(), nn.Flatten(), nn.LazyLinear(3))
+def f(x): return m(x)
+"""
+    same(image, ["f(x)", "m.eval() is m", "f(x)", "f(x)", "[(n, p) for n, p in m.named_parameters()]"], breaks=0)
+
+
 def test_n53_lazy_layers_in_a_row_see_what_comes_before() -> None:
     text = LAZY + "m = nn.Sequential(LazyLine(4), nn.ReLU(), LazyLine(2))\ndef f(x): return m(x * 2)\n"
     same(text, ["f(x)", "f(x)", "[p.shape for p in m.parameters()]"], [1, 1])

@@ -15,12 +15,14 @@ import numpy as np
 
 from jitmagic.errors import Unsupported
 from jitmagic.graph.meta import ArrayMeta
+from jitmagic.graph.node import Node, nodes_in
 from jitmagic.nn.lazy import LazyModuleMixin, infer_parameters
 from jitmagic.nn.module import Module
 from jitmagic.tracer.signals import NotConstant
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import NO_OBJECT, VariableTracker
 from jitmagic.tracer.variables.mappings import DictTracker
+from jitmagic.tracer.variables.modules import is_builtin_class
 from jitmagic.tracer.variables.named_tuples import NamedTupleTracker
 from jitmagic.tracer.variables.objects import ObjectTracker
 from jitmagic.tracer.variables.sequences import ListTracker, TupleTracker
@@ -60,15 +62,25 @@ def _obstacle(output: OutputGraph, module: Module) -> str:
     """What came before in the function that a plain run could tell from the order used here; empty if nothing did."""
     if output.graph is not output.root:
         return "a loop or branch began that the data decide"
-    if output.effects:
+    looks_around = not is_builtin_class(type(module))  # layers of the library see shapes and dtypes only
+    if output.effects and looks_around:
         return output.effects[0].describe()
     if any(id(value) in output.tracked for value in module.__dict__.values() if type(value) is dict):
         return "its tables were looked at"
     for node in output.graph.calls():
         op = node.op
-        if op is not None and (op.effects or op.raises or node.written() or (op.warns and output.is_strict)):
+        assert op is not None  # of a call
+        if op.effects or _may_stop(output, node) or (node.written() and looks_around):
             return f"{op.name}, which comes first"
     return ""
+
+
+def _may_stop(output: OutputGraph, node: Node) -> bool:
+    """Whether the data may make it raise; a store under a key without arrays has been checked already."""
+    assert node.op is not None
+    if node.op.name == "setitem" and not any(nodes_in(node.args[1])):
+        return False
+    return bool(node.op.raises or (node.op.warns and output.is_strict))
 
 
 # ---------------------------------------------------------------- arguments
