@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from typing import Any
 
 from jitmagic.errors import Unsupported
@@ -97,6 +98,13 @@ def _sum(tx: Evaluator, values: VariableTracker, start: VariableTracker | None =
     return total
 
 
+def _prod(tx: Evaluator, values: VariableTracker, *, start: VariableTracker | None = None) -> VariableTracker:
+    product: VariableTracker = start or Constant(1)
+    for item in tx.unpack(values):
+        product = binary(tx, "mul", product, item)
+    return product
+
+
 def _any(tx: Evaluator, values: VariableTracker) -> VariableTracker:
     iterator = values.iterate(tx)
     while (item := iterator.next_item(tx)) is not None:
@@ -158,6 +166,7 @@ ROWS: dict[Any, Handler] = {
     reversed: _reversed,
     sorted: _sorted,
     sum: _sum,
+    math.prod: _prod,
     any: _any,
     all: _all,
     max: _extreme("gt"),

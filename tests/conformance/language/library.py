@@ -32,6 +32,23 @@ def f(xs):
         ["[A(4), A(4), A(4)]"],
     ),
     Program(
+        "products of sizes and of lists",
+        """
+import math
+def f(x, values):
+    try: product = math.prod(values)
+    except TypeError as error: product = str(error)
+    return x.reshape(math.prod(x.shape)) * 2, product, math.prod((2, 3), start=4), math.prod([])
+""",
+        [
+            "A(4, 5), [1.5, 2, True]",
+            "A(6, 5), [2, 'ab']",
+            "A(7, 5), [A(7, 5), 2]",
+            "A(8, 5), 3",
+            "A(2, 3), [10**20] * 2",
+        ],
+    ),
+    Program(
         "lru_cache",
         """
 from functools import lru_cache, cache
