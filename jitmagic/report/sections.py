@@ -245,5 +245,5 @@ def full_sections(story: Story, setting: Setting) -> list[Part]:
 
 
 def line_of(story: Story) -> Headline:
-    """The one line for a function that needs no attention."""
-    return headline(story, more=f"%jit {story.function} for more")
+    """The one line for a function that needs no attention; a loop of the cell has no name to ask by."""
+    return headline(story, more="" if story.owner < 0 else f"%jit {story.function} for more")

@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
+import time
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -19,13 +22,15 @@ import numpy as np
 
 from jitmagic.backends.base import Bail
 from jitmagic.errors import JitMagicError
+from jitmagic.events import CompileEvent, emit
+from jitmagic.graph.printer import print_graph
 from jitmagic.graph.region_call import RegionCall
 from jitmagic.runtime.compiling import is_tracing, tracing
 from jitmagic.runtime.engine import capture
 from jitmagic.runtime.frame import builtins_of
-from jitmagic.runtime.lowering import lower
+from jitmagic.runtime.lowering import Lowered, lower
 from jitmagic.tracer.capture import Capture, FrameState, Options
-from jitmagic.tracer.frame import register
+from jitmagic.tracer.frame import register, span_of
 from jitmagic.tracer.guards.kinds import NAMES
 from jitmagic.tracer.names import names_in
 from jitmagic.tracer.program import make_program
@@ -38,6 +43,7 @@ _STATEMENT_S = 60e-9  # what plain Python needs at least for a statement of a lo
 _ELEMENT_S = 60e-9  # ... and for each element of an array in it
 _SOME_ROUNDS = 8  # of an inner loop of which nothing is known
 _NUMBERS = (int, float, bool)
+_SERIALS = itertools.count(1)  # of loops, which are told of like functions; their numbers are negative
 
 
 def run_once(loop: Loop, namespace: dict[str, Any], filename: str) -> bool:
@@ -47,15 +53,44 @@ def run_once(loop: Loop, namespace: dict[str, Any], filename: str) -> bool:
     bound = sorted(names_in([loop], stores_only=True))
     given = {n: v for n in sorted(names_in([loop])) if _is_data(v := namespace.get(n))}
     function = _as_function(loop, tuple(given), bound, namespace, filename)
+    begin = time.perf_counter_ns()
     try:
-        program = _compiled(function, given)
-        results = None if program is None else program(*given.values())
+        compiled = _compiled(function, given)
+        if compiled is None:
+            return False
+        elapsed_ns = time.perf_counter_ns() - begin
+        results = compiled.program(*given.values())
     except (Bail, JitMagicError):
         return False
-    if results is None:
-        return False
     namespace.update(zip(bound, results, strict=True))
+    emit(compiled.event(loop, filename, elapsed_ns))
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """A loop that has a kernel; ``program`` runs it."""
+
+    program: Any
+    found: Capture
+    lowered: Lowered
+
+    def event(self, loop: Loop, filename: str, elapsed_ns: int) -> CompileEvent:
+        """What the card says of it."""
+        return CompileEvent(
+            f"the loop on line {loop.lineno}",
+            -next(_SERIALS),
+            span_of(filename, loop),
+            entry=0,
+            call=1,
+            resume=0,
+            node_count=sum(1 for _ in self.found.graph.calls()),
+            kernel_count=self.lowered.kernel_count + sum(1 for _ in _regions(self.found)),
+            extern_count=0,
+            elapsed_ns=elapsed_ns,
+            graph_text=print_graph(self.found.graph),
+            lines=self.lowered.lines,
+        )
 
 
 def _is_data(value: Any) -> bool:
@@ -77,7 +112,7 @@ def _as_function(
     return FunctionType(code, namespace, "cell_loop")
 
 
-def _compiled(function: FunctionType, given: Mapping[str, Any]) -> Any:
+def _compiled(function: FunctionType, given: Mapping[str, Any]) -> _Compiled | None:
     """The program of the function, if all of it is loops that have a kernel."""
     options = Options()
     with tracing():
@@ -88,9 +123,10 @@ def _compiled(function: FunctionType, given: Mapping[str, Any]) -> Any:
     if any(call.compiled is None for call in _regions(found)):
         return None
     names = {**NAMES, "G": function.__globals__, "B": builtins_of(function)}
-    return make_program(
+    program = make_program(
         found, tuple(given), names, lowered.run, title="a loop", takes_cells=False, block=lambda body: body
     )
+    return _Compiled(program, found, lowered)
 
 
 def _regions(capture: Capture) -> Iterator[RegionCall]:

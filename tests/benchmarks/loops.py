@@ -5,7 +5,8 @@
 The njit functions are written by hand without fastmath and parallel; they check no bounds. Above 1 jitmagic is
 faster. Programs whose outer rounds are independent have a mean of their own; programs that call functions of scalars
 such as ``exp`` in their loops, and short calls, of which a good part is what surrounds the loop, stand in sections of
-their own. Then follow the longest compiles of one kernel, and how soon Ctrl-C stops a loop.
+their own; calls with ten elements are compared with plain Python, too. Then follow the longest compiles of one kernel,
+and how soon Ctrl-C stops a loop.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from tests.loops.test_interrupts import LOOPS, stopped_after
 
 TURNS = 15
 SHORT = 150
+TINY = 10
 CALLS_SECONDS = 0.005  # a turn repeats a short call until it has taken about this long
 LONG = {  # sizes at which a call takes about a millisecond or more
     **dict.fromkeys(("lu", "cholesky", "floyd_warshall", "nussinov", "matmul"), 200),
@@ -95,6 +97,29 @@ def section(title: str, programs: Sequence[Any], wanted: Sequence[str], size: Ca
     print()
 
 
+def tiny_calls(wanted: Sequence[str]) -> None:
+    """Calls with ten elements, of which nearly all is what surrounds the loop: against plain Python and njit."""
+    print(f"{'calls with n = 10':<24}{'plain / jitmagic':>17}{'njit / jitmagic':>17}{'jitmagic us':>13}")
+    ratios: list[tuple[float, float]] = []
+    for function, make in PROGRAMS:
+        name = function.__name__
+        if wanted and name not in wanted:
+            continue
+        arguments = make(np.random.default_rng(0), TINY)
+        compiled, rival = jitmagic.compile(function), numba.njit(function)
+        for contender in (*[compiled] * 20, rival):
+            contender(*arguments)
+        contenders = (function, rival, compiled)
+        counts = [max(1, int(CALLS_SECONDS / seconds(c, arguments, 3))) for c in contenders]
+        turns = [[seconds(c, arguments, k) for c, k in zip(contenders, counts, strict=True)] for _ in range(TURNS)]
+        plain, njit, ours = (min(t[i] for t in turns) for i in range(3))
+        ratios.append((plain / ours, njit / ours))
+        print(f"{name:<24}{plain / ours:>17.2f}{njit / ours:>17.2f}{ours * 1e6:>13.2f}", flush=True)
+    means = [math.exp(sum(map(math.log, column)) / len(ratios)) for column in zip(*ratios, strict=True)]
+    print(f"{'geometric mean':<24}" + "".join(f"{m:>17.2f}" for m in means))
+    print(f"{'least':<24}" + "".join(f"{min(column):>17.2f}" for column in zip(*ratios, strict=True)) + "\n")
+
+
 def compile_times(wanted: Sequence[str]) -> None:
     """Seconds from a region to its machine code, with nothing taken from the store."""
     print(f"{'compile of one kernel':<24}{'seconds':>16}")
@@ -128,6 +153,7 @@ def main(wanted: Sequence[str] = ()) -> int:
     section("loops", PROGRAMS, wanted, lambda name: LONG.get(name, LONG_ELSE))
     section("functions of scalars", TRANSCENDENTAL, wanted, lambda name: SHORT)
     section("short calls", PROGRAMS, wanted, lambda name: SHORT)
+    tiny_calls(wanted)
     compile_times(wanted)
     interrupts()
     return 0

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jitmagic.events import subscribe
 from jitmagic.runtime.once import estimated_seconds, run_once
 from tests.loops.outcomes import seen
 
@@ -78,3 +79,20 @@ def test_only_loops_that_are_surely_long_are_compiled(text: str, is_long: bool) 
     (loop,) = ast.parse(text).body
     assert (estimated_seconds(loop, namespace) > 0.5) == is_long  # type: ignore[arg-type]  # a loop
     assert namespace["u"].any()
+
+
+def test_a_loop_that_became_a_kernel_is_told_of() -> None:
+    """With its place, and how long the compile took; what is refused says nothing."""
+    told: list[Any] = []
+    stop = subscribe(told.append)
+    try:
+        for text in (CELLS["recurrence"], REFUSED["prints"]):
+            (loop,) = ast.parse(text).body
+            run_once(loop, _namespace(), "<cell>")  # type: ignore[arg-type]  # a loop
+    finally:
+        stop()
+    (event,) = told
+    assert (event.function, event.span.filename, event.span.line) == ("the loop on line 1", "<cell>", 1)
+    assert event.kernel_count == 1
+    assert event.elapsed_ns > 0
+    assert "loop(" in event.graph_text
