@@ -89,7 +89,7 @@ class _Compiled:
             extern_count=0,
             elapsed_ns=elapsed_ns,
             graph_text=print_graph(self.found.graph),
-            lines=self.lowered.lines,
+            lines=tuple(self.lowered.lines),
         )
 
 

@@ -20,6 +20,7 @@ from jitmagic.tracer.loops.folds import COMPENSATES, compensated_sum, folded, is
 from jitmagic.tracer.loops.kinds import CODES, UNBOUND, Kinds, Types, coerce, join_all, tag, variable
 from jitmagic.tracer.loops.leaving import without_else
 from jitmagic.tracer.loops.rules import is_integer, refuse, store_is_exact
+from jitmagic.tracer.loops.slices import element_loop
 from jitmagic.tracer.loops.turning import replaced, spelled_out
 from jitmagic.tracer.names import names_in
 
@@ -115,6 +116,18 @@ class Builder:
         if kinds != {"pyfloat"}:
             raise refuse(f"the call {ast.unparse(node)} of floats and other numbers")
         return compensated_sum(node, name, self._is_map)
+
+    def over_slices(self, node: ast.Assign | ast.AugAssign) -> Block | None:
+        """The loop over its elements that an assignment to a slice is; None for any other assignment."""
+        made = element_loop(node, self._array, f"_jm_slice{self.place(node)}")
+        if made is None:
+            return None
+        self.rebound |= names_in(made, stores_only=True)
+        return self.block(made)
+
+    def _array(self, node: ast.expr) -> ir.ArrayParameter | None:
+        is_own = isinstance(node, ast.Name) and (node.id in self.types or node.id in self.rebound)
+        return None if is_own else self.outside.array(node)
 
     def _is_map(self, node: ast.expr) -> bool:
         return self.outside.function(node) == "builtins.map"
@@ -249,6 +262,8 @@ def _python_truth(value: ir.Expr) -> ir.Expr:
 
 
 def _assign(b: Builder, node: ast.Assign) -> Block:
+    if (loop := b.over_slices(node)) is not None:
+        return loop
     target = node.targets[0]
     if len(node.targets) == 1 and not isinstance(target, ast.Tuple | ast.List):
         return b.store(target, node.value)
@@ -280,6 +295,8 @@ def _annotated(b: Builder, node: ast.AnnAssign) -> Block:
 
 
 def _augmented(b: Builder, node: ast.AugAssign) -> Block:
+    if (loop := b.over_slices(node)) is not None:
+        return loop
     return b.store(node.target, None, (type(node.op), node.value))
 
 

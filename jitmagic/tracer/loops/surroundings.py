@@ -37,9 +37,11 @@ OWN_FUNCTIONS: Mapping[str, Callable[..., Any]] = {  # for statements that no us
     "_jm_is_dtype": lambda value, name: bool(np.asarray(value).dtype == name),
     "_jm_numpy": lambda value: np.asarray(value)[()],
     "_jm_range": range,
+    "_jm_min": min,
+    "_jm_max": max,
     "_jm_python": lambda value: value.item(),
 }
-OWN_NAMES: Mapping[str, str] = {"_jm_range": "builtins.range"}
+OWN_NAMES: Mapping[str, str] = {"_jm_range": "builtins.range", "_jm_min": "builtins.min", "_jm_max": "builtins.max"}
 _LITERALS: Mapping[type, str] = {int: "pyint", float: "pyfloat", bool: "pybool"}
 
 
