@@ -17,7 +17,7 @@ import numpy as np
 import jitmagic as jm
 from tests.loops.outcomes import define, loop_calls, outcome
 
-__all__ = ["Disguise", "differs", "disguise"]
+__all__ = ["Disguise", "Told", "compared", "disguise"]
 
 DTYPES = ("float64", "float64", "float32", "int64", "int32", "uint8", "bool")
 NUMBERS = ("0", "1", "2", "0.5", "-1.5", "k", "n", "1e300", "True")
@@ -139,8 +139,16 @@ def arguments_of(program: Disguise, call: int) -> list[Any]:
     return [*arrays, [0.75, 2, -0.5, 0.0][call % 4]]
 
 
-def differs(program: Disguise) -> str:
-    """What differed in some calls of a program; an empty text if nothing."""
+@dataclass(frozen=True, slots=True)
+class Told:
+    """``differed`` is empty if nothing did; ``is_region`` says whether there was a region at all."""
+
+    differed: str
+    is_region: bool = False
+
+
+def compared(program: Disguise) -> Told:
+    """Some calls of a program, plain and compiled."""
     scope = {"np": np, "math": math, "functools": functools}
     plain, given = (define(program.text, f"loop {program.seed}", **scope) for _ in range(2))
     compiled = jm.compile(given)
@@ -148,25 +156,19 @@ def differs(program: Disguise) -> str:
         arguments = arguments_of(program, call)
         wanted, found = outcome(plain, arguments), outcome(compiled, arguments)
         if wanted != found:
-            return f"seed {program.seed}, call {call}\n{program.text}with {arguments}\n{wanted}\n{found}"
+            return Told(f"seed {program.seed}, call {call}\n{program.text}with {arguments}\n{wanted}\n{found}")
     fallbacks = compiled.jit.frame.record.fallbacks
     if any("failed on it" in f.reason for f in fallbacks):
-        return f"seed {program.seed}\n{program.text}{fallbacks}"
-    differs.captured += bool(loop_calls(compiled))  # type: ignore[attr-defined]  # counted for the report
-    return ""
-
-
-differs.captured = 0  # type: ignore[attr-defined]  # programs with a region
+        return Told(f"seed {program.seed}\n{program.text}{fallbacks}")
+    return Told("", bool(loop_calls(compiled)))
 
 
 def main(first: int, count: int) -> int:
-    failures = 0
-    for seed in range(first, first + count):
-        told = differs(disguise(seed))
-        failures += bool(told)
-        if told:
-            print(told, flush=True)
-    print(f"{count} programs, {differs.captured} with regions, {failures} differed")  # type: ignore[attr-defined]
+    told = [compared(disguise(seed)) for seed in range(first, first + count)]
+    failures = [t.differed for t in told if t.differed]
+    for text in failures:
+        print(text)
+    print(f"{count} programs, {sum(t.is_region for t in told)} with regions, {len(failures)} differed")
     return 1 if failures else 0
 
 
