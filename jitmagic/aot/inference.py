@@ -22,6 +22,7 @@ from jitmagic.aot.overlap import AliasGroup, AliasGuard, analyse_overlap
 from jitmagic.aot.plan import InferencePlan
 from jitmagic.aot.planner import Planner
 from jitmagic.aot.simplify import simplify_pure
+from jitmagic.aot.spreads import INFERENCE
 from jitmagic.aot.wrapper import Run, wrap
 from jitmagic.aot.writes import write_rule
 from jitmagic.graph import ArrayMeta, Graph, Node, ShapeEnv, SymInt, verify
@@ -125,7 +126,8 @@ def make_pure(
     decompositions: Table | None = None,
 ) -> tuple[Graph, InferencePlan]:
     """The pure graph, simplified and verified, and the plan around it."""
-    made = purify(graph, example_inputs, keep_input_mutations=keep_input_mutations, decompositions=decompositions)
+    table = {**INFERENCE, **(decompositions or {})}
+    made = purify(graph, example_inputs, keep_input_mutations=keep_input_mutations, decompositions=table)
     plan = made.plan
     pure = split_pullback(simplify_pure(made.pure, kept_writes=bool(plan.kept)))
     return pure, replace(plan, donated=donated_inputs(pure, plan))
