@@ -239,7 +239,7 @@ def _float(checks: Checks, guard: Guard) -> None:
 
 
 def _length(checks: Checks, guard: Guard) -> None:
-    kind = guard.constant
+    kind = _strong(guard.constant)
     if not (isinstance(kind, type) and issubclass(kind, list | tuple | dict)):
         raise NoForm(guard.text)
     checks.words.add(Check.LENGTH, checks.load(guard.source), checks.words.keep(kind), guard.form[1])
@@ -426,7 +426,10 @@ def _item(checks: Checks, source: ItemSource) -> int:
     if isinstance(source.origin, AttributeSource):
         kind = _DEFAULTS.get(source.origin.name, (0, kind))[1]
     origin = checks.load(source.origin)
-    if kind in (list, tuple) and type(key) is int and key >= 0:
+    is_sequence = kind is list or (
+        kind is not None and issubclass(kind, tuple)
+    )  # a named tuple has its items there too
+    if is_sequence and type(key) is int and key >= 0:
         return checks.fill(Check.FROM_SEQUENCE, origin, checks.words.keep(kind), key, int(kind is list))
     if kind is dict and type(key) in (str, int):
         return checks.fill(Check.FROM_MAPPING, origin, checks.words.keep(dict), checks.words.keep(key))

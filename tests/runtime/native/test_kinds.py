@@ -7,6 +7,7 @@ it that the trace did not read: nothing is compiled again then.
 from __future__ import annotations
 
 import ast
+from collections import namedtuple
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 
 import jitmagic as jm
 from jitmagic.runtime import compiling
-from jitmagic.runtime.native import checks
+from jitmagic.runtime.native import checks, code
 from tests.runtime.changes import Case
 from tests.runtime.test_campaign import outcome, run_apart
 
@@ -97,6 +98,7 @@ ROWS = [
     Row("length", "p = [1.0]\ndef f(x): return x * len(p)", "p[0] = 2.0", "p.append(3.0)"),
     Row("not among", MODEL, "x = x + 1", "x = m.w"),
     Row("not in", "def f(x): return x * len(x)", "def max(x): return 10", "def len(x): return 10"),
+    Row("recording", TENSOR, "u = jm.Tensor(np.ones(3))", "records = False", "g()"),
     Row("same", "w = np.ones((2, 3))\nv = w\ndef f(x): return x + w + v", "u = w", "v = np.ones((2, 3))"),
     Row("sizes", "def f(x): return x * x.shape[0]", "x = x + 1", "x = x[:1]"),
     Row("strides", "w = np.arange(24.0).reshape(4, 6)\nx = w[:2, ::2]\ndef f(x): return x * 2",
@@ -163,3 +165,26 @@ def test_a_change_is_noticed_and_one_beside_it_costs_nothing(row: Row, monkeypat
 def test_outcomes_tell_values_apart() -> None:
     names = {"x": np.ones(2), "f": lambda x: x}
     assert outcome("f(x)", names) != outcome("f(x * 2)", names)
+
+
+def test_named_tuples_are_checked_in_compiled_code() -> None:
+    program = (
+        "from collections import namedtuple\nP = namedtuple('P', 'a b')\np = P(1.0, 2.0)\ndef f(x): return x * p.b"
+    )
+    for k, change in enumerate(
+        ("p = P(1.0, 3.0)", "P.__getitem__ = lambda s, i: 9.0", "P.b = property(lambda s: 9.0)")
+    ):
+        case = Case(f"named tuple in compiled code {k}", program, change)
+        plain, _ = run_apart(case, compile=False)
+        found, _ = run_apart(case, compile=True)
+        assert found == plain
+
+    def f(x, p):
+        return x * p.b
+
+    P = namedtuple("P", "a b")
+    compiled = jm.compile(f)
+    code.prepare()
+    for _ in range(4):
+        compiled(np.ones(8), P(1.0, 2.0))
+    assert compiled.jit.frame.native is not None
