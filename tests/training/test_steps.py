@@ -534,3 +534,22 @@ def test_under_no_grad_there_is_nothing_to_differentiate() -> None:
     text += "def quiet(*args):\n    with jm.no_grad():\n        return step(*args)\n"
     calls = [FIVE[0], "quiet(model, opt, X[1], Y[1])", FIVE[2]]
     same_steps(text, calls, breaks=None)
+
+
+@pytest.mark.parametrize("product", ["x @ w.T", "np.dot(x, w.T)", "x @ w.T.copy('F')", "x[None] @ w.T"])
+def test_gradients_of_transposed_weights_are_those_of_the_tape(product: str) -> None:
+    """They are computed as the weight lies in memory, by the tape and in a trace."""
+    text = f"""
+w = jm.Tensor(np.random.default_rng(3).normal(size=(70, 90)).astype(DTYPE), requires_grad=True)
+X = [np.random.default_rng(i).normal(size=(60, 90)).astype(DTYPE) for i in range(2)]
+def step(x):
+    w.grad = None
+    loss = np.tanh({product}).sum()
+    loss.backward()
+    return loss
+"""
+    found = same_steps(text, ["step(X[0])", "step(X[1])"], entries=1)
+    gradient = found.names["w"].grad.numpy()
+    assert gradient.flags.c_contiguous
+    w, x = found.names["w"].numpy(), found.names["X"][1]
+    np.testing.assert_allclose(gradient, (1 - np.tanh(x @ w.T) ** 2).T @ x, rtol=1e-5, atol=1e-5)

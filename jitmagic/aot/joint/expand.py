@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from jitmagic.aot.joint.staged import Stage, Staged
 from jitmagic.graph import ArrayMeta, Graph, Node, ShapeEnv
 from jitmagic.graph.meta import layout_key
 from jitmagic.ops.derivatives import gradient_meta
+from jitmagic.ops.record import Op
 
 __all__ = ["expand_gradient", "fresh"]
 
@@ -48,11 +51,45 @@ def fresh(stage: Stage, cotangent: Any, like: Node, taken: set[Node]) -> Node:
         cotangent = np.zeros(()).dtype.type(0) if wanted.scalar else np.zeros_like(value, order="C", subok=False)
     if wanted.scalar:
         return _scalar(stage, cotangent, wanted)
+    cotangent = _unwound(stage, cotangent)
     if not _is_own(cotangent, wanted) or cotangent.node in taken:
+        is_across = _runs_across(cotangent)
         cotangent = np.copy(np.reshape(cotangent, value.shape), order="C")
+        if is_across:
+            cotangent.node.op = apart(cotangent.node.op)
     made: Node = cotangent.node
     taken.add(made)
     return made
+
+
+def _unwound(stage: Stage, cotangent: Any) -> Any:
+    """What was transposed and transposed back, as it was."""
+    if not isinstance(cotangent, Staged):
+        return cotangent
+    root = cotangent.node
+    while root.view_of is not None and root.op is not None and root.op.name in TRANSPOSING:
+        root = root.view_of
+    meta, shown = root.meta, cotangent.meta
+    if not isinstance(meta, ArrayMeta) or meta.scalar or meta.ndim != shown.ndim or meta.dtype != shown.dtype:
+        return cotangent
+    alike = layout_key(meta.hint_shape, meta.strides) == layout_key(shown.hint_shape, shown.strides)
+    known = all(type(n) is int for n in (*meta.shape, *shown.shape))  # equal strides, equal sizes: the same places
+    return stage.value(root) if alike and known and meta.shape == shown.shape else cotangent
+
+
+TRANSPOSING = frozenset({"transpose", "swapaxes", "matrix_transpose"})
+
+
+def _runs_across(cotangent: Any) -> bool:
+    """Whether the elements of the last axis lie far apart in memory, as in the transpose of a product of matrices."""
+    meta = cotangent.meta if isinstance(cotangent, Staged) else None
+    return isinstance(meta, ArrayMeta) and meta.ndim > 1 and abs(meta.strides[-1]) > meta.dtype.itemsize
+
+
+@cache
+def apart(row: Op) -> Op:
+    """``row`` left to NumPy: a loop that read its operand across memory would slow down all that is fused with it."""
+    return replace(row, lower=None)
 
 
 def _scalar(stage: Stage, cotangent: Any, wanted: ArrayMeta) -> Node:

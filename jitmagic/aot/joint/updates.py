@@ -17,6 +17,7 @@ from jitmagic.graph.node import nodes_in
 from jitmagic.graph.shapes import hint_of
 from jitmagic.ops.derivatives import SCATTER_ADD
 from jitmagic.ops.functional import UPDATE, UPDATE_INDEX, ViewStep
+from jitmagic.ops.gradients.products import is_transposed
 from jitmagic.ops.registry import by_name
 
 if TYPE_CHECKING:
@@ -150,12 +151,17 @@ def _product(walk: Reverse, node: Node) -> bool:
     return True
 
 
+def _right_matrix(g: Any, x: Any, y: Any) -> Any:
+    """As the row's own rule: the gradient of ``weight`` in ``x @ weight.T`` comes out as ``weight`` lies in memory."""
+    return np.matmul(g.T, x).T if is_transposed(y) else np.matmul(x.T, g)
+
+
 _Two = tuple[Callable[[Any, Any, Any], Any], Callable[[Any, Any, Any], Any]]
 _PRODUCTS: Mapping[tuple[int, int], _Two] = {
     (1, 1): (lambda g, x, y: g * y, lambda g, x, y: g * x),
     (1, 2): (lambda g, x, y: np.matmul(y, g), lambda g, x, y: x[:, None] * g),
     (2, 1): (lambda g, x, y: g[:, None] * y, lambda g, x, y: np.matmul(x.T, g)),
-    (2, 2): (lambda g, x, y: np.matmul(g, y.T), lambda g, x, y: np.matmul(x.T, g)),
+    (2, 2): (lambda g, x, y: np.matmul(g, y.T), _right_matrix),
 }
 Rule = Callable[["Reverse", Node], bool]
 STRUCTURAL: Mapping[str, Rule] = {

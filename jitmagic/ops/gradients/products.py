@@ -33,6 +33,12 @@ def turned(x: Any) -> Any:
     return np.swapaxes(x, -1, -2)
 
 
+def is_transposed(x: Any) -> bool:
+    """Whether a matrix lies in memory column by column; False where that is known only at run time."""
+    strides = getattr(getattr(x, "meta", x), "strides", ())
+    return all(type(n) is int for n in strides) and 0 < abs(strides[0]) < abs(strides[1])
+
+
 def matmul_left(g: Any, ans: Any, a: Any, b: Any, **options: Any) -> Any:
     if rank(b) == 1:
         return fit(g * b if rank(a) == 1 else np.expand_dims(g, -1) * b, a)
@@ -46,9 +52,13 @@ def matmul_right(g: Any, ans: Any, a: Any, b: Any, **options: Any) -> Any:
         return fit(g * a if rank(b) == 1 else np.expand_dims(a, -1) * np.expand_dims(g, -2), b)
     if rank(b) == 1:
         return fit(np.matmul(np.expand_dims(g, -2), a)[..., 0, :], b)
-    if rank(b) == 2 and rank(a) > 2:  # one product instead of a stack of products that are summed
+    if rank(b) == 2 and rank(a) >= 2:  # one product instead of a stack of products that are summed
         rows, columns = shape_of(a)[-1], shape_of(g)[-1]
-        return cast(np.matmul(np.reshape(a, (-1, rows)).T, np.reshape(g, (-1, columns))), b)
+        if rank(a) > 2:
+            a, g = np.reshape(a, (-1, rows)), np.reshape(g, (-1, columns))
+        if is_transposed(b):  # as in x @ weight.T: the gradient of the weight is laid out as the weight then
+            return cast(turned(np.matmul(turned(g), a)), b)
+        return cast(np.matmul(turned(a), g), b)
     return fit(np.matmul(turned(a), g), b)
 
 
@@ -70,6 +80,8 @@ def dot_right(g: Any, ans: Any, a: Any, b: Any, out: Any = None) -> Any:
     rows = range(rank(a) - 1)
     if rank(b) == 1:
         return cast(np.tensordot(g, a, (rows, rows)), b)
+    if rank(a) == rank(b) == 2 and is_transposed(b):
+        return cast(turned(np.matmul(turned(g), a)), b)
     found = np.tensordot(a, g, (rows, rows))  # the summed axis first, then those of b without it
     return cast(np.moveaxis(found, 0, -2), b)
 
