@@ -35,8 +35,8 @@ def turned(x: Any) -> Any:
 
 def is_transposed(x: Any) -> bool:
     """Whether a matrix lies in memory column by column; False where that is known only at run time."""
-    strides = getattr(getattr(x, "meta", x), "strides", ())
-    return all(type(n) is int for n in strides) and 0 < abs(strides[0]) < abs(strides[1])
+    strides: Any = getattr(x, "strides", ())
+    return len(strides) == 2 and all(type(n) is int for n in strides) and 0 < abs(strides[0]) < abs(strides[1])
 
 
 def matmul_left(g: Any, ans: Any, a: Any, b: Any, **options: Any) -> Any:
