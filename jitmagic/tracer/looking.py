@@ -16,6 +16,7 @@ from jitmagic.tracer.frame import Frame, frame_of
 __all__ = ["asks_for_its_variables", "looks_at_callers"]
 
 _VARIABLES = {"locals": 1, "vars": 1, "dir": 1, "eval": 2, "exec": 2}  # name -> arguments with which it does not look
+_FRAMES = frozenset({"f_locals", "tb_frame", "walk_stack", "walk_tb"})
 _CALLERS = frozenset({"_getframe", "currentframe", "f_back", "getouterframes"})
 
 
@@ -28,9 +29,22 @@ def asks_for_its_variables(frame: Frame, function: FunctionType) -> str:
             if is_builtin and name not in frame.local_names and len(node.args) < _VARIABLES[name]:
                 return f"{name}({'...' if node.args else ''})"
     code = frame.code
+    if looked := sorted(_FRAMES & set(_names(code))):
+        return f".{looked[0]}"
+    if reader := next(_readers_called(frame, function), ""):
+        return f"{reader}(), which reads the variables of its callers,"
     if "super" in code.co_names and set(code.co_varnames[:1]) & set(code.co_cellvars):
         return "super() of an argument that an inner function shares"
     return ""
+
+
+def _readers_called(frame: Frame, function: FunctionType) -> Iterator[str]:
+    """The functions, called by their names, that read the variables of a frame."""
+    called = [node.func for node in ast.walk(frame.node) if isinstance(node, ast.Call)]
+    for name in dict.fromkeys(each.id for each in called if isinstance(each, ast.Name)):
+        found = function.__globals__.get(name)
+        if isinstance(found, FunctionType) and name not in frame.local_names and _FRAMES & set(_names(found.__code__)):
+            yield name
 
 
 def looks_at_callers(function: FunctionType) -> str:
