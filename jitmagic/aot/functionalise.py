@@ -98,6 +98,8 @@ class PureBuilder:
         new = value.meta
         owner, path = self._owner(target)
         replaces = isinstance(new, ArrayMeta) and not new.scalar and same_description(array_meta(target), new)
+        if replaces and array_meta(target).is_counted:  # without elements its strides may be other ones
+            replaces = False
         if replaces and not path:
             self._advance(like, owner, value)
         else:

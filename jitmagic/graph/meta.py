@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from jitmagic.graph.polynomial import symbols_of
 from jitmagic.graph.shapes import Dim, SymInt, hint_of
 
 __all__ = ["ArrayMeta", "Meta", "PyMeta", "layout_key"]
@@ -55,6 +56,11 @@ class ArrayMeta:
     @property
     def is_symbolic(self) -> bool:
         return any(isinstance(n, SymInt) for n in self.shape)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether only the data tell a size, which may be 0."""
+        return any(s.run_time for n in self.shape if isinstance(n, SymInt) for s in symbols_of(n.poly))
 
     @property
     def contiguous(self) -> str:

@@ -71,10 +71,17 @@ class Evaluator:
         self.handling: list[Raised] = []
         self.whole_rests: list[Sequence[ast.stmt]] = [frame.body]  # blocks whose end is the end of the function
         self.following: Sequence[ast.stmt] | None = None  # what follows the statement up to there, if that is known
+        output.evaluators.add(self)
         for name in frame.code.co_cellvars:
             self.cells[name] = Cell(name)
         for name, value in locals_.items():
             self.store_name(name, value)
+
+    def let_go(self) -> None:
+        """Hold no variables any more: a function among them holds its evaluator."""
+        self.locals.clear()
+        for cell in self.cells.values():
+            cell.content = None
 
     def _at(self, error: Unsupported, node: ast.expr) -> Unsupported:
         error.span, error.node = self.frame.span(node), node

@@ -8,10 +8,13 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from jitmagic.errors import Unsupported
 from jitmagic.ops import lookup_method
 from jitmagic.ops.python_numbers import NUMBER_OPS
 from jitmagic.tracer.identity import same_object
+from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, run
@@ -130,12 +133,20 @@ def _arrays(tx: Evaluator, name: str, left: VariableTracker, right: VariableTrac
     plain = (ArrayTracker, Constant, SymbolicInt, RunTimeNumber, ListTracker, TupleTracker)
     if not isinstance(left, plain) or not isinstance(right, plain):
         return None
+    if any(isinstance(v, SequenceTracker) for v in (left, right)):
+        _refuse_scalars(name, left, right)
     prefix = _prefix(left, right)
     if isinstance(left, ArrayTracker):
         return tx.call_method_form(f"{prefix}__{_dunder(name)}__", [left, right])
     if isinstance(right, ArrayTracker):
         return tx.call_method_form(f"{prefix}__r{_dunder(name)}__", [right, left])
     return None
+
+
+def _refuse_scalars(name: str, left: VariableTracker, right: VariableTracker) -> None:
+    """A NumPy scalar repeats a list or tuple as often as its value says; what it refuses has Python's own words."""
+    if any(isinstance(v, ArrayTracker) and v.meta.scalar for v in (left, right)):
+        raise Unsupported("operator", f"{left.describe()} {SYMBOLS.get(name, name)} {right.describe()}")
 
 
 def _prefix(*operands: VariableTracker) -> str:
@@ -205,7 +216,23 @@ def in_place(tx: Evaluator, name: str, left: VariableTracker, right: VariableTra
     if isinstance(left, Constant) and isinstance(right, Constant):
         meant = getattr(operator, f"i{_dunder(name)}")  # constants do not change: only its exceptions are its own
         return run(lambda: meant(left.constant(), right.constant()))
-    return _ask(tx, left, f"__i{_dunder(name)}__", right) or binary(tx, name, left, right, mark="=")
+    if isinstance(left, ObjectTracker) or isinstance(right, ObjectTracker):
+        return _ask(tx, left, f"__i{_dunder(name)}__", right) or binary(tx, name, left, right, mark="=")
+    try:
+        return binary(tx, name, left, right, mark="=")
+    except Raised as raised:
+        raise _of_assignment(raised, name) from None
+
+
+def _of_assignment(raised: Raised, name: str) -> Raised:
+    """Python's refusal as it names ``<op>=``: numbers were asked for ``<op>``, which they do not tell apart."""
+    symbol = "** or pow()" if name == "pow" else SYMBOLS.get(name, name)
+    begin = f"unsupported operand type(s) for {symbol}: "
+    text = str(raised.error)
+    if type(raised.error) is not TypeError or not text.startswith(begin):
+        return raised
+    named = SYMBOLS.get(name, name)
+    return Raised(TypeError(f"unsupported operand type(s) for {named}=: {text.removeprefix(begin)}"))
 
 
 def _takes_over(tx: Evaluator, name: str, right: VariableTracker) -> bool:
@@ -218,7 +245,8 @@ def _takes_over(tx: Evaluator, name: str, right: VariableTracker) -> bool:
 def _in_place_container(
     tx: Evaluator, method: str, name: str, left: VariableTracker, right: VariableTracker
 ) -> VariableTracker:
-    if isinstance(left, DictTracker) and left.cls is Counter:
+    is_scalar = isinstance(right, Constant) and isinstance(right.value, np.generic)
+    if is_scalar or (isinstance(left, DictTracker) and left.cls is Counter):
         raise Unsupported("operator", f"{left.describe()} {SYMBOLS[name]}= {right.describe()}")
     if isinstance(left, SetTracker) and (left.cls is not set or not isinstance(right, SetTracker)):
         return binary(tx, name, left, right)

@@ -114,6 +114,7 @@ class OutputGraph:
     is_strict: bool = False  # whether floating-point warnings of the caller are exceptions
     differentiating: int = 0  # calls in evaluation whose derivative is asked for
     evaluating: list[Any] = field(default_factory=list)  # Evaluators: the frame, and what is inlined in it
+    evaluators: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)  # those and all that came before
     flow: Any = None  # the Recorder of the flow that is being traced
     root: Graph = field(init=False)  # the function's graph, also while ``graph`` is a piece of a flow
     language: Language = field(init=False)
@@ -134,6 +135,8 @@ class OutputGraph:
         self.examples = []
         self.effects = []
         self.evaluating.clear()
+        for tx in self.evaluators:
+            tx.let_go()
 
     # -- constants
     def constant_source(self, value: Any, label: str = "") -> ConstantSource:

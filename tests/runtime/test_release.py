@@ -129,3 +129,40 @@ assert memory_after_kib - memory_kib < 16 * 1024, (memory_kib, memory_after_kib)
 def test_a_cell_that_is_run_500_times_holds_one_function_and_its_kernels() -> None:
     found = subprocess.run([sys.executable, "-c", REDEFINED], capture_output=True, text=True, check=False, timeout=300)
     assert found.returncode == 0, found.stderr
+
+
+def _with_a_lambda(a: _Holder) -> object:
+    g = lambda v: v + a.x
+    open(os.devnull).close()
+    return g(1.0)
+
+
+def _with_functions_that_know_each_other(a: _Holder) -> object:
+    def g(n: int) -> Any:
+        return h(n - 1) if n else a.x
+
+    def h(n: int) -> Any:
+        return g(n - 1) + a.x if n else a.x
+
+    open(os.devnull).close()
+    return g(2)
+
+
+def _with_a_key(a: _Holder) -> object:
+    return sorted([1, 2], key=lambda i: float(i + a.x.sum() + os.getpid() * 0))
+
+
+@pytest.mark.usefixtures("no_collection")
+@pytest.mark.parametrize("function", [_with_a_lambda, _with_a_key, _with_functions_that_know_each_other])
+def test_what_an_inner_function_shares_dies_as_in_python(function: Any) -> None:
+    """In the call that compiles, too; functions that hold each other are a cycle in plain Python as well."""
+
+    def is_freed(run: Any) -> bool:
+        argument = _Holder()
+        alive = weakref.ref(argument)
+        run(argument)
+        del argument
+        return alive() is None
+
+    compiled = jm.compile(function)
+    assert [is_freed(compiled) for _ in range(3)] == [is_freed(function)] * 3

@@ -236,7 +236,8 @@ class Writer:
         name = self.names[node] = source if node in self.in_place else f"t{len(self.names)}"
         if node not in self.in_place:
             # a dense array's own copy is what copy_layout makes of it, but for the strides of axes of size 0 and 1
-            is_simple = dense_axes(base.meta) is not None and not {0, 1} & {*base.meta.hint_shape}
+            is_known = not {0, 1} & {*base.meta.hint_shape} and not base.meta.is_counted
+            is_simple = is_known and dense_axes(base.meta) is not None
             copied = f"{source}.copy('K')" if is_simple else f"copy_layout({source})"
             self.lines.append(f"    {name} = {copied}")
         steps = [*(step.args[0] for step in path), *index] or [...]
