@@ -96,7 +96,7 @@ def _pieces(pieces: Sequence[Inline]) -> str:
 def _headline(part: Headline) -> str:
     counts = ", ".join(_inline(c) for c in part.counts)
     more = f' <small style="opacity:.7">({_safe(part.more)})</small>' if part.more else ""
-    name = f'<b><code style="{_CODE}">{_safe(part.name)}</code></b>'
+    name = f'<b><code style="{_CODE};overflow-wrap:anywhere">{_safe(part.name)}</code></b>'
     return f'<p style="margin:4px 0">{name}: {counts}{more}</p>'
 
 
@@ -113,7 +113,12 @@ def _note(part: Note) -> str:
 
 
 def _source_table(part: SourceTable) -> str:
-    return f'<table style="{_TABLE}">{"".join(_source_row(x) for x in part.lines)}</table>'
+    return _scrolled(f'<table style="{_TABLE}">{"".join(_source_row(x) for x in part.lines)}</table>')
+
+
+def _scrolled(table: str) -> str:
+    """Long lines scroll in their place: the card keeps the width of the page."""
+    return f'<div style="overflow-x:auto">{table}</div>'
 
 
 def _source_row(line: SourceLine) -> str:
@@ -151,7 +156,7 @@ def _excerpt(part: Excerpt) -> str:
         )
     )
     line = f'<u style="text-decoration-color:{_BAD};text-decoration-thickness:2px">{inside}</u>'
-    return f'<pre style="{_PRE};margin:2px 0">{before}{line if inside else ""}{after}</pre>'
+    return f'<pre style="{_PRE};margin:2px 0;overflow-x:auto">{before}{line if inside else ""}{after}</pre>'
 
 
 def _table(part: Table) -> str:
@@ -163,7 +168,7 @@ def _table(part: Table) -> str:
         + "</tr>"
         for row in part.rows
     )
-    return f'<table style="{_TABLE}"><tr style="background:transparent">{heads}</tr>{rows}</table>'
+    return _scrolled(f'<table style="{_TABLE}"><tr style="background:transparent">{heads}</tr>{rows}</table>')
 
 
 def _code(part: Code) -> str:
