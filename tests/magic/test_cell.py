@@ -128,6 +128,17 @@ CELLS = {
     "help on a function": "def f(a):\n    'Adds.'\n    return a\nf?",
     "source on a function": "def f(a):\n    'Adds.'\n    return a\nf??",
     "await": "import asyncio\nasync def f():\n    await asyncio.sleep(0)\n    return 5\nawait f()",
+    "await, silent": "async def f(): return 5\nawait f();",
+    "await in a text": "async def f(i): return i\nprint(f'{await f(2)}')",
+    "await in a comprehension": "async def f(i): return i\n[await f(i) for i in range(3)]",
+    "async comprehensions": (
+        "async def g():\n    yield 1\n    yield 2\n"
+        "[x async for x in g()], {x async for x in g()}, sum([x async for x in g()])"
+    ),
+    "async for and with": (
+        "import contextlib\nasync def g():\n    yield 1\nasync for x in g(): print(x)\n"
+        "@contextlib.asynccontextmanager\nasync def c():\n    yield 5\nasync with c() as v: print(v)\nv"
+    ),
     "await silenced": "import asyncio\nawait asyncio.sleep(0, 3);",
     "async comprehension": "async def a():\n    yield 1\n    yield 2\n[x async for x in a()]",
     "async for": "async def a():\n    yield 1\nasync for x in a():\n    print(x)",
