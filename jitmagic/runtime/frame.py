@@ -16,6 +16,7 @@ from jitmagic.runtime.dispatch import Exits, Form, make_run, make_straight_run
 from jitmagic.runtime.entry import Entry, Grave
 from jitmagic.runtime.layout import Layout
 from jitmagic.runtime.record import FunctionRecord, def_span
+from jitmagic.runtime.recursion import may_recur
 from jitmagic.runtime.trampoline import Link, Target, make_trampoline
 from jitmagic.tracer.capture import FrameState, Options
 from jitmagic.tracer.guards.kinds import NAMES
@@ -284,6 +285,8 @@ class CompiledFrame(Target):
     def rebuild(self) -> None:
         """Generate ``run`` for the present entries."""
         if self.entries and all(entry.is_demoted for entry in self.entries) and not self.is_piece:
+            if may_recur(self.plain):  # each level would stand on the stack with frames of ours
+                self.give_back("it calls itself, and plain Python is as fast")
             self._go_straight()
         else:
             self.went_straight += self.window - self.left[0]

@@ -12,6 +12,7 @@ import pytest
 
 import jitmagic as jm
 from jitmagic import events
+from jitmagic.runtime.recursion import may_recur
 
 
 def opaque(x: Any) -> Any:
@@ -130,3 +131,27 @@ def test_a_function_that_calls_itself_twice_is_not_written_out() -> None:
     for n in (1000, 900, 30):
         assert compiled(np.arange(float(n))) == halves(np.arange(float(n)))
     assert [b.code for b in compiled.jit.breaks()][:1] == ["recursion"]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_shallow_calls_leave_room_for_deep_ones(program: Any, compiled: Any, limit: Any) -> None:
+    """Short calls decide whether compiling pays; whatever they decide, the levels of a deep call fit on the stack."""
+    limit(1000)
+    plain = on_an_empty_stack(lambda: program(*arguments(program, 850)))
+    function = compiled(program)
+    for depth in (5, 7, 9, 20, 21, 101, 401):
+        on_an_empty_stack(lambda depth=depth: function(*arguments(program, depth)))
+    assert on_an_empty_stack(lambda: function(*arguments(program, 850))) == plain
+
+
+def test_a_function_is_seen_to_be_reached_from_itself() -> None:
+    def alone(n: int) -> Any:
+        return np.ones(n)
+
+    def factorial(n: int) -> Any:
+        return factorial(n - 1) * n if n else 1
+
+    assert not may_recur(alone)
+    assert may_recur(factorial)
+    assert may_recur(even)
+    assert may_recur(odd)
