@@ -95,6 +95,8 @@ class Compiler:
         except Pending as waiting:
             frame.pending = waiting.is_done
             return None
+        except RecursionError:  # this deep in a recursion there is no room for a trace
+            return None
         except Exception as error:  # a fault of ours must not reach the user's program
             _give_up(frame, error)
             return None

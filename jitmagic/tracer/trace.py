@@ -73,6 +73,8 @@ def capture(function: FunctionType, arguments: dict[str, Any], options: Options,
             except PlainRun as stop:
                 return _plain(output, stop.code, stop.detail)
         except Raised as raised:
+            if isinstance(raised.error, RecursionError) and raised.error.__traceback__ is not None:
+                raise raised.error from None  # Python's own: the stack has no room for the trace
             return _plain(output, "raises", type(raised.error).__name__)
         except PlainRun as stop:
             return _plain(output, stop.code, stop.detail)

@@ -140,7 +140,7 @@ def test_shallow_calls_leave_room_for_deep_ones(program: Any, compiled: Any, lim
     plain = on_an_empty_stack(lambda: program(*arguments(program, 850)))
     function = compiled(program)
     for depth in (5, 7, 9, 20, 21, 101, 401):
-        on_an_empty_stack(lambda depth=depth: function(*arguments(program, depth)))
+        function(*arguments(program, depth))
     assert on_an_empty_stack(lambda: function(*arguments(program, 850))) == plain
 
 
