@@ -20,9 +20,12 @@ from jitmagic.api import (
     maybe_mark_dynamic,
     recompiles,
     register_backend,
+    register_container,
     reset,
+    substitute,
     wait,
 )
+from jitmagic.autograd.function import Function, checkpoint, cond
 from jitmagic.autograd.modes import enable_grad, no_grad
 from jitmagic.autograd.tensor import Tensor, detach
 from jitmagic.config import config, configure
@@ -31,6 +34,7 @@ from jitmagic.gradients import grad, hessian, jacobian, value_and_grad, vjp
 
 __all__ = [
     "FullGraphError",
+    "Function",
     "GradientError",
     "InternalError",
     "JitMagicError",
@@ -39,8 +43,10 @@ __all__ = [
     "UserError",
     "allow_in_graph",
     "aot",
+    "checkpoint",
     "clear_cache",
     "compile",
+    "cond",
     "config",
     "configure",
     "detach",
@@ -62,7 +68,9 @@ __all__ = [
     "optim",
     "recompiles",
     "register_backend",
+    "register_container",
     "reset",
+    "substitute",
     "unload_ipython_extension",
     "value_and_grad",
     "vjp",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jitmagic import verbs
+from jitmagic.autograd import trees
 from jitmagic.backends import base
 from jitmagic.errors import UserError
 from jitmagic.explaining import explain
@@ -16,7 +17,7 @@ from jitmagic.runtime.handle import Handle
 from jitmagic.runtime.lowering import backend_names
 from jitmagic.runtime.recompiles import Recompile, fold
 from jitmagic.runtime.registry import compiled_functions
-from jitmagic.tracer import marks
+from jitmagic.tracer import directives, marks
 from jitmagic.tracer.capture import Options
 from jitmagic.tracer.directives import allow_in_graph, disable, graph_break, is_disabled
 
@@ -34,7 +35,9 @@ __all__ = [
     "maybe_mark_dynamic",
     "recompiles",
     "register_backend",
+    "register_container",
     "reset",
+    "substitute",
     "wait",
 ]
 
@@ -137,6 +140,29 @@ def clear_cache() -> None:
 def register_backend(name: str, fn: Callable[..., Any]) -> None:
     """Make ``backend=name`` mean ``fn(graph, example_inputs)``, which gives ``run(inputs) -> outputs``."""
     base.register_backend(name, fn)
+
+
+def substitute(function: Any, by: Any = None) -> None:
+    """Compile ``by`` wherever compiled code uses ``function`` (``math.sin`` as ``np.sin``); without ``by``, end that.
+
+    Whether both give the same is up to you: plain code goes on with ``function``.
+    """
+    if by is not None and not callable(by):
+        raise UserError(f"substitute({function!r}, {by!r}): the second argument is a function too")
+    directives.substitute(function, by)
+    if by is not None:
+        reset()  # code that was compiled before knows nothing of it
+
+
+def register_container(
+    cls: type, flatten: Callable[[Any], tuple[Any, Any]], unflatten: Callable[[Any, tuple[Any, ...]], Any]
+) -> None:
+    """Take instances of exactly ``cls`` apart where gradients and exports look for arrays.
+
+    ``flatten(x)`` gives ``(parts, rest)``, and ``unflatten(rest, parts)`` an instance around other parts.
+    """
+    trees.register_container(cls, flatten, unflatten)
+    reset()  # code that was compiled before knows nothing of it
 
 
 def list_backends() -> list[str]:

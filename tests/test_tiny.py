@@ -15,7 +15,7 @@ def scaled(x):
     total = x.sum()
     if total > 0:
         return x / total
-    return x
+    return None
 
 
 def test_a_function_is_captured_compiled_and_explained() -> None:
@@ -33,5 +33,5 @@ def test_a_branch_on_the_data_is_the_only_break() -> None:
     explanation = jm.explain(scaled)(np.arange(4.0))
     assert [b.code for b in explanation.breaks] == ["data-branch"]
     compiled = jm.compile(scaled)
-    for x in (np.arange(4.0), -np.arange(4.0)):
-        assert compiled(x).tobytes() == scaled(x).tobytes()
+    assert compiled(np.arange(4.0)).tobytes() == scaled(np.arange(4.0)).tobytes()
+    assert compiled(-np.arange(4.0)) is None

@@ -84,14 +84,21 @@ class _Export:
 
 
 def _export(
-    function: Callable[..., Any], names: list[str], values: list[Any], args: tuple[Any, ...], table: Any
+    function: Callable[..., Any],
+    names: list[str],
+    values: list[Any],
+    args: tuple[Any, ...],
+    table: Any,
+    unknown_ints: bool = False,
 ) -> _Export:
     mode = mode_of(values)
     try:
-        traced = trace(function, args, {}, dynamic=mode is not None and mode.env is not None)
+        dynamic = mode is not None and mode.env is not None
+        traced = trace(function, args, {}, dynamic=dynamic, unknown_ints=unknown_ints)
     except UserError as error:
         raise ExportError(str(error)) from None
     purified = purify(traced.captured, traced.examples, decompositions=table, flat=True)
+    _check_scalars(traced, values)
     marks = [_Mark(i) for i in range(len(traced.captured.outputs))]
     structure = traced.program(lambda inputs: list(marks))(args, {})
     export = _Export(traced, purified, names, values, structure)
@@ -120,6 +127,17 @@ def _finished(export: _Export, graph: Graph) -> Graph:
 def _described(value: Any) -> Any:
     is_array = isinstance(value, np.ndarray | np.generic)
     return ArrayMeta.of(value) if is_array else PyMeta(type(value))
+
+
+def _check_scalars(traced: Traced, values: list[Any]) -> None:
+    """A number that is no argument would have to be passed at every call (row B29)."""
+    known = {id(raw(v)) for v in values}
+    for place, value in zip(traced.captured.placeholders, traced.values, strict=False):
+        if id(raw(value)) not in known and isinstance(value, int | float | complex | np.generic):
+            raise ExportError(
+                f"{place.source} = {value!r} would be an input of the graph, but it is no argument: pass it as one, or "
+                "make it a plain number, which is taken as a constant"
+            )
 
 
 # -- modules
@@ -281,18 +299,20 @@ def aot_export_joint_simple(
     num_params_buffers: int = 0,
     decompositions: Table | None = None,
     debug_assert: bool = False,
+    unknown_ints: bool = False,
 ) -> Graph:
     """The pure graph of ``func(*args)``; with ``trace_joint`` the joint one, which takes tangents after the arguments.
 
     Nothing surrounds it: the inference graph, or the forward half of the joint one, is called just as ``func``. With
-    ``debug_assert`` the joint graph is cut and its forward half run once on the examples.
+    ``debug_assert`` the joint graph is cut and its forward half run once on the examples. With ``unknown_ints``
+    ints are inputs of the graph that may have any value from 0 on; without it they are constants.
 
     Raises ExportError for a function that writes into its arguments or gives aliases, and for nested containers.
     """
     _check_flat(args, "the inputs")
     given = tuple(map(stand_in_argument, args))
     with nullcontext() if trace_joint else no_grad():
-        export = _export(func, [f"arg{i}" for i in range(len(given))], list(given), given, decompositions)
+        export = _export(func, [f"arg{i}" for i in range(len(given))], list(given), given, decompositions, unknown_ints)
     _check_flat(export.structure, "the outputs")
     if export.written:
         names = ", ".join(export.names[p] for p in export.written)

@@ -53,8 +53,17 @@ class Traced:
         )
 
 
-def trace(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, dynamic: bool) -> Traced:
+def trace(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    dynamic: bool,
+    unknown_ints: bool = False,
+) -> Traced:
     """Capture ``function(*args, **kwargs)`` whole; Tensors count as arrays.
+
+    With ``unknown_ints`` the ints among the arguments are sizes that no decision depends on.
 
     Raises UserError if there is a graph break: it names what is in the way.
     """
@@ -65,7 +74,7 @@ def trace(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     assert isinstance(call, FunctionType)
     _refuse_subclasses((args, kwargs))
     name = getattr(function, "__qualname__", type(function).__qualname__)
-    options = Options(dynamic=bool(dynamic), fullgraph=True, tensors=True)
+    options = Options(dynamic=bool(dynamic), fullgraph=True, tensors=True, unknown_ints=unknown_ints)
     found = capture(call, {"args": args, "kwargs": kwargs}, options, FrameState())
     if found.plain_reason:
         hint = f"; {found.plain_hint}" if found.plain_hint else ""

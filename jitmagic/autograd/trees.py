@@ -8,7 +8,23 @@ from typing import Any
 
 from jitmagic.errors import UserError
 
-__all__ = ["children_of", "leaves_of", "map_leaves", "paired_leaves"]
+__all__ = ["children_of", "is_registered", "leaves_of", "map_leaves", "paired_leaves", "register_container"]
+
+_registered: dict[type, tuple[Callable[..., Any], Callable[..., Any]]] = {}  # classes of the user: flatten, unflatten
+
+
+def register_container(
+    cls: type, flatten: Callable[[Any], tuple[Any, Any]], unflatten: Callable[[Any, tuple[Any, ...]], Any]
+) -> None:
+    """Make instances of exactly ``cls`` containers: ``flatten(x)`` gives their parts and what else there is to know,
+    ``unflatten(rest, parts)`` an instance of the same kind around other parts.
+    """
+    _registered[cls] = flatten, unflatten
+
+
+def is_registered(cls: type) -> bool:
+    """Whether the user said how instances of ``cls`` are taken apart."""
+    return cls in _registered
 
 
 def map_leaves(tree: Any, change: Callable[[Any], Any]) -> Any:
@@ -25,6 +41,10 @@ def map_leaves(tree: Any, change: Callable[[Any], Any]) -> Any:
         return kind(*(map_leaves(item, change) for item in tree))
     if isinstance(tree, dict):
         return _mapped(tree, change)
+    if kind in _registered:
+        flatten, unflatten = _registered[kind]
+        parts, rest = flatten(tree)
+        return unflatten(rest, tuple(map_leaves(part, change) for part in parts))
     if is_record(tree):
         return _dataclass(tree, change)
     return change(tree)
@@ -74,6 +94,8 @@ def children_of(tree: Any) -> dict[Any, Any] | None:
         return dict(enumerate(tree))
     if isinstance(tree, dict):
         return dict(tree)
+    if type(tree) in _registered:
+        return dict(enumerate(_registered[type(tree)][0](tree)[0]))
     if is_record(tree):
         return {f.name: getattr(tree, f.name) for f in dataclasses.fields(tree)}
     return None

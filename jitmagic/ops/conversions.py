@@ -14,7 +14,7 @@ from jitmagic.ops.record import Arguments, Inferred, Op
 from jitmagic.ops.refusals import unsupported
 from jitmagic.ops.registry import op
 
-__all__ = ["CONTAINS", "TO_PYTHON"]
+__all__ = ["CONTAINS", "PYTHON_KINDS", "TO_LIST", "TO_PYTHON"]
 
 
 def _to_float(array: Any) -> float:
@@ -23,6 +23,14 @@ def _to_float(array: Any) -> float:
 
 def _to_complex(array: Any) -> complex:
     return complex(array.item())
+
+
+def _to_int(array: Any) -> int:
+    return int(array.item())
+
+
+def _to_bool(array: Any) -> bool:
+    return bool(array.item())
 
 
 def _from_number(g: Any, ans: Any, array: Any) -> Any:
@@ -39,7 +47,28 @@ def _meta(kind: type) -> Any:
 TO_PYTHON: dict[str, Op] = {
     "f": op("to_float", _to_float, meta=_meta(float), vjp=(_from_number,)),
     "c": op("to_complex", _to_complex, meta=_meta(complex), vjp=(_from_number,)),
+    "i": op("to_int", _to_int, meta=_meta(int)),
+    "b": op("to_bool", _to_bool, meta=_meta(bool)),
 }
+TO_PYTHON["u"] = TO_PYTHON["i"]
+
+
+PYTHON_KINDS: dict[str, type] = {"f": float, "c": complex, "i": int, "u": int, "b": bool}
+
+
+def _listed(call: Arguments) -> Inferred:
+    """One number for each element of an array of a known size."""
+    (x,) = call.args
+    if not isinstance(x, ArrayMeta) or x.ndim != 1 or x.is_symbolic or x.dtype.char in "gG":
+        unsupported(call, "of an array of that shape")
+    return Inferred((PyMeta(PYTHON_KINDS[x.dtype.kind]),) * x.hint_shape[0], container=list)
+
+
+def _list(array: Any) -> Any:
+    return array.tolist()
+
+
+TO_LIST = op("to_list", _list, meta=_listed)
 
 
 def _contained(call: Arguments) -> Inferred:

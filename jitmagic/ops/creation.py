@@ -115,7 +115,7 @@ def _arange(call: Arguments) -> Inferred:
             start, stop, step = (int(b) if isinstance(b, SymInt) else b for b in (start, stop, step))
         else:
             return Inferred(ArrayMeta.dense(_dtype(dtype, np.int64), (_range_length(start, stop, step),)))
-    if not all(isinstance(b, int | float | np.generic) for b in (start, stop, step)):
+    if not all(isinstance(b, int | float | np.generic | str) for b in (start, stop, step)):  # texts: days
         unsupported(call, "bounds that only the data tell")
     return Inferred(ArrayMeta.of(np.arange(start, stop, step, dtype=dtype)))
 

@@ -33,7 +33,7 @@ def describe(value: Any) -> Meta | None:
         return PyMeta(type(value))
     if isinstance(value, list | tuple):
         return _of_nesting(value)
-    if isinstance(value, range):
+    if isinstance(value, range) or type(value) in (str, bytes):
         return ArrayMeta.of(np.asarray(value))
     raise Unsupported("operator", type(value).__name__)
 

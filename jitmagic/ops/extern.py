@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 
 from jitmagic.errors import Unsupported
+from jitmagic.graph.meta import ArrayMeta, PyMeta
+from jitmagic.graph.shapes import SymInt
+from jitmagic.ops.describe import replace_leaves
 from jitmagic.ops.differentiable import differentiable, rules_of_method
 from jitmagic.ops.lowering import InnerLoop
-from jitmagic.ops.probing import probe
+from jitmagic.ops.probing import probe, probe_as_it_is
 from jitmagic.ops.record import Arguments, Inferred, Op, Rules
 from jitmagic.ops.registry import lookup, own_signature
 from jitmagic.ops.ufuncs import ufunc_arguments, ufunc_rule
@@ -139,7 +142,27 @@ def _extern_rule(call: Arguments) -> Inferred:
     for key, value in call.kwargs.items():
         if key in ("out", "output") and value is not None:
             raise Unsupported("extern-unknown", f"{call.op.name} with {key}=")
-    return probe(call, trust_constants=False)
+    module = getattr(call.op.call, "__module__", None) or ""
+    if module.startswith(("numpy.fft", "scipy.fft")):
+        return probe_as_it_is(call)
+    leaves = _leaves((call.args, dict(call.kwargs)))
+    if not any(isinstance(leaf, ArrayMeta | PyMeta | SymInt | np.ndarray) for leaf in leaves):
+        return probe(call)  # of constants: what it gives now it gives always
+    return probe(call, trust_constants=False, offsets=call.op.call in PLACED and _is_placed(call))
+
+
+PLACED = (np.insert, np.delete)  # sizes of the first operand and a number, if their second one is known
+
+
+def _is_placed(call: Arguments) -> bool:
+    places = _leaves(call.kwargs.get("obj", call.args[1] if len(call.args) > 1 else None))
+    return all(isinstance(place, int) for place in places)
+
+
+def _leaves(value: Any) -> list[Any]:
+    found: list[Any] = []
+    replace_leaves(value, found.append)
+    return found
 
 
 def _name_of(function: Any) -> str:

@@ -29,6 +29,7 @@ from jitmagic.ops.surrogates import surrogate
 
 __all__ = ["probe", "probe_at_hints"]
 
+AS_THEY_ARE = 1 << 18  # elements that a trial at full size may have
 SMALL_TOTAL = 512  # elements: up to here known sizes stay as they are
 NUMBERS = (5, 7, 11, 13, 17, 19)  # of the first draw, smallest first; of the second, largest first: no number twice
 OTHERS = (6, 8, 9, 14, 15, 21)
@@ -76,11 +77,14 @@ def counted(call: Arguments) -> Inferred:
     return probe(call, counted=lambda place, axis: axis == 0)
 
 
-def probe(call: Arguments, *, counted: Counted | None = None, trust_constants: bool = True) -> Inferred:
+def probe(
+    call: Arguments, *, counted: Counted | None = None, trust_constants: bool = True, offsets: bool = False
+) -> Inferred:
     """The general rule. Raises what NumPy raises; Unsupported if the result is nothing that a graph can hold.
 
     ``counted(entry, axis)`` names sizes that depend on data. Without ``trust_constants`` a size that is no size of an
-    operand counts as such even if both draws agree on it.
+    operand counts as such even if both draws agree on it. With ``offsets`` a size may be that of an operand and a
+    number more or less, the same at every call.
     """
     metas = find_arrays((call.args, dict(call.kwargs)))
     _refuse_overwriting(call)
@@ -95,7 +99,22 @@ def probe(call: Arguments, *, counted: Counted | None = None, trust_constants: b
         else:
             draws, results = _again(call, metas)
     with Quiet():  # looking at the flags of what np.broadcast_arrays gives is warned of
-        return Reading(call, draws, metas, counted or (lambda place, axis: False), trust_constants).read(results)
+        return Reading(call, draws, metas, counted or (lambda place, axis: False), trust_constants, offsets).read(
+            results
+        )
+
+
+def probe_as_it_is(call: Arguments) -> Inferred:
+    """The same for a function whose sizes are no simple expression: it runs once on arrays of the sizes of this trace.
+
+    Raises as ``probe`` does; for large arrays, and sizes that change from call to call, it is ``probe`` itself.
+    """
+    metas = find_arrays((call.args, dict(call.kwargs)))
+    if any(True for _ in _symbolic(call)) or sum(prod(m.shape) for m in metas) > AS_THEY_ARE:
+        return probe(call, trust_constants=False)
+    draws = [Draw({}, {}, varied=False)]
+    results = [draw.run(call) for draw in draws]
+    return Reading(call, draws, metas, lambda place, axis: False, trust_constants=True).read(results)
 
 
 def _of_other_values(call: Arguments, draws: list[Draw], error: Exception) -> tuple[list[Draw], list[Any]]:
@@ -185,6 +204,7 @@ class Reading:
     metas: list[ArrayMeta]
     counted: Counted
     trust_constants: bool
+    offsets: bool = False
     run_time: list[tuple[int, int, Any]] = field(default_factory=list)
 
     def read(self, results: list[Any]) -> Inferred:
@@ -244,6 +264,8 @@ class Reading:
             for known, drawn in self._candidates():
                 if drawn == sizes:
                     return known
+                if self.offsets and len({n - d for n, d in zip(sizes, drawn, strict=True)}) == 1:
+                    return known + (sizes[0] - drawn[0])
             if self.trust_constants and all(n == sizes[0] for n in sizes):
                 return sizes[0]
         symbol = self.call.env.new_run_time_symbol()

@@ -16,7 +16,19 @@ from jitmagic.ops.gradients.special import ERF, ERFC, GAMMA, LGAMMA
 from jitmagic.ops.record import Arguments, Inferred, Op, Rules
 from jitmagic.ops.registry import by_name, op
 
-__all__ = ["NUMBER_FUNCTIONS", "NUMBER_OPS", "TRUTH", "NumberOp", "number_type"]
+__all__ = [
+    "ABS",
+    "EXTREMES",
+    "NUMBER_FUNCTIONS",
+    "NUMBER_OPS",
+    "ROUND",
+    "ROUND_TO",
+    "TO_FLOAT",
+    "TO_INT",
+    "TRUTH",
+    "NumberOp",
+    "number_type",
+]
 
 _RANK = (bool, int, float, complex)
 
@@ -73,6 +85,8 @@ LIKE = {
     "asinh": "arcsinh",
     "acosh": "arccosh",
     "atanh": "arctanh",
+    "round_to": "round",
+    "abs": "absolute",
 }
 OWN: dict[str, Rules | None] = {
     "erf": ERF,
@@ -135,6 +149,31 @@ NUMBER_OPS: dict[str, NumberOp] = {
     }.items()
 }
 
+
+def _first(*kinds: type) -> type:
+    return int if kinds[0] is bool else kinds[0]
+
+
+def _like_first(call: Arguments) -> Inferred:
+    return Inferred(PyMeta(number_type(call.args[0])))
+
+
+def _size(*kinds: type) -> type:
+    return float if kinds[0] is complex else _first(*kinds)
+
+
+ABS = _row("abs", operator.abs, _size)
+EXTREMES = {
+    name: NumberOp(op(f"py_{name}", _own(function), meta=_like_first), _first)
+    for name, function in (("max", max), ("min", min))
+}
+
+# What may raise for some numbers (inf, nan), and ``round(x, digits)``.
+TO_INT = NumberOp(op("py_int", _own(int), meta=lambda call: Inferred(PyMeta(int)), raises=True), lambda *kinds: int)
+TO_FLOAT = NumberOp(op("py_float", _own(float), meta=lambda call: Inferred(PyMeta(float)), raises=True), _float)
+ROUND = NumberOp(op("py_round", _own(round), meta=lambda call: Inferred(PyMeta(int)), raises=True), lambda *kinds: int)
+ROUND_TO = _row("round_to", round, _first)
+
 TRUTH = op("py_truth", _own(operator.truth), meta=lambda call: Inferred(PyMeta(bool)), raises=True)
 
 _MATH = (
@@ -143,4 +182,17 @@ _MATH = (
 )
 NUMBER_FUNCTIONS: dict[Any, NumberOp] = {
     getattr(math, name): _row(f"math_{name}", getattr(math, name), _float) for name in _MATH.split(" ")
+}
+NUMBER_FUNCTIONS |= {
+    getattr(math, name): NumberOp(
+        op(f"py_math_{name}", _own(getattr(math, name)), meta=lambda call: Inferred(PyMeta(int)), raises=True),
+        lambda *kinds: int,
+    )
+    for name in ("floor", "ceil", "trunc")
+}
+NUMBER_FUNCTIONS |= {
+    getattr(math, name): NumberOp(
+        op(f"py_math_{name}", _own(getattr(math, name)), meta=lambda call: Inferred(PyMeta(bool))), _bool
+    )
+    for name in ("isnan", "isinf", "isfinite")
 }

@@ -26,6 +26,7 @@ class Options:
     fullgraph: bool = False
     fastmath: bool = False
     check: bool = False
+    unknown_ints: bool = False  # ints among the arguments have no value in the trace (exports)
     tensors: bool = False  # Tensors count as arrays: for who takes care of their history himself
 
 

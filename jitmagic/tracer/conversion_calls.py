@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from jitmagic.errors import Unsupported
+from jitmagic.ops.python_numbers import ABS, ROUND, ROUND_TO, TO_FLOAT, TO_INT
 from jitmagic.tracer.call_rows import Handler, row_of
 from jitmagic.tracer.evaluator import Evaluator
+from jitmagic.tracer.expressions import truth_of
 from jitmagic.tracer.guards.kinds import expression_guard
 from jitmagic.tracer.guards.naming import home
 from jitmagic.tracer.operators import binary
@@ -20,7 +23,7 @@ from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker
 from jitmagic.tracer.variables.constant import Constant, run
 from jitmagic.tracer.variables.descriptors import find_in_class
 from jitmagic.tracer.variables.functions import BoundMethod, FunctionTracker, NestedFunction
-from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt, wrap_size
+from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt, number_call, wrap_size
 from jitmagic.tracer.variables.objects import MISSING, ObjectTracker
 from jitmagic.tracer.variables.partials import PartialTracker
 from jitmagic.tracer.variables.sequences import TupleTracker
@@ -98,11 +101,9 @@ def _float(tx: Evaluator, value: VariableTracker | None = None) -> VariableTrack
     if value is None:
         return Constant(0.0)
     if isinstance(value, ArrayTracker):
-        if value.meta.dtype.kind != "f" or value.meta.ndim:  # with axes: deprecated, then an error, from NumPy 2.5 on
-            raise Unsupported("data-number", f"float({value.describe()})")
-        return value.method(tx, "item", [], {})
-    if isinstance(value, RunTimeNumber) and value.kind is float:
-        return value
+        value = _number_in(tx, value, "float", "fiub")
+    if isinstance(value, RunTimeNumber):
+        return value if value.kind is float else _converted(tx, TO_FLOAT, value, "float")
     return run(lambda: float(value.constant()))
 
 
@@ -111,23 +112,40 @@ def _int(tx: Evaluator, value: VariableTracker | None = None, *rest: VariableTra
         return Constant(0)
     if isinstance(value, SymbolicInt) and not rest:
         return value
+    if isinstance(value, ArrayTracker) and not rest:
+        value = _number_in(tx, value, "int", "fiub")
+    if isinstance(value, RunTimeNumber) and not rest:
+        return value if value.kind is int else _converted(tx, TO_INT, value, "int")
     return run(lambda: int(value.constant(), *(r.constant() for r in rest)))
 
 
+def _number_in(tx: Evaluator, array: ArrayTracker, function: str, kinds: str) -> VariableTracker:
+    """The number of an array without axes; of one with axes: deprecated, then an error, from NumPy 2.5 on."""
+    if array.meta.dtype.kind not in kinds or array.meta.ndim:
+        raise Unsupported("data-number", f"{function}({array.describe()})")
+    return array.method(tx, "item", [], {})
+
+
+def _converted(tx: Evaluator, row: Any, value: RunTimeNumber, function: str) -> VariableTracker:
+    if value.kind is complex or tx.output.differentiating:
+        raise Unsupported("data-number", f"{function}({value.describe()})")
+    return number_call(tx, row, [value])
+
+
 def _bool(tx: Evaluator, value: VariableTracker | None = None) -> VariableTracker:
-    return Constant(False if value is None else tx.truth(value))
+    return Constant(False) if value is None else truth_of(tx, lambda: value)
 
 
 def _str(tx: Evaluator, value: VariableTracker | None = None) -> VariableTracker:
-    return Constant("") if value is None else Constant(str_text(tx, value))
+    return Constant("") if value is None else str_text(tx, value)
 
 
 def _repr(tx: Evaluator, value: VariableTracker) -> VariableTracker:
-    return Constant(repr_text(tx, value))
+    return repr_text(tx, value)
 
 
 def _format(tx: Evaluator, value: VariableTracker, spec: VariableTracker | None = None) -> VariableTracker:
-    return Constant(format_text(tx, value, "" if spec is None else spec.constant()))
+    return format_text(tx, value, "" if spec is None else spec.constant())
 
 
 def _complex(tx: Evaluator, *parts: VariableTracker) -> VariableTracker:
@@ -179,6 +197,26 @@ def _numpy_scalar(kind: Any) -> Handler:
     return call
 
 
+def _moment(kind: Any) -> Handler:
+    """``np.datetime64("2024-05-01")`` and ``np.timedelta64(3, "D")`` of what is known; clocks are not."""
+
+    def call(tx: Evaluator, *args: VariableTracker) -> VariableTracker:
+        values = [a.constant() for a in args]
+        if any(v in ("now", "today") for v in values if isinstance(v, str)):
+            raise Unsupported("call", f"np.{kind.__name__}({values[0]!r})")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                made = kind(*values)
+            except Warning:
+                raise Unsupported("call", f"np.{kind.__name__}() that warns") from None
+            except (TypeError, ValueError, OverflowError) as error:
+                raise Raised(error) from None
+        return tx.output.builder.constant_object(tx, made)
+
+    return call
+
+
 def _hash(tx: Evaluator, value: VariableTracker) -> VariableTracker:
     if isinstance(value, ObjectTracker):
         method = value.class_attribute(tx, "__hash__")
@@ -197,6 +235,8 @@ def _abs(tx: Evaluator, value: VariableTracker) -> VariableTracker:
         return tx.call_method_form("generic.__abs__" if value.meta.scalar else "__abs__", [value])
     if isinstance(value, SymbolicInt):
         return wrap_size(abs(value.value))
+    if isinstance(value, RunTimeNumber):
+        return number_call(tx, ABS, [value])
     if isinstance(value, ObjectTracker):
         return value.method(tx, "__abs__", [], {})
     return run(lambda: abs(value.constant()))
@@ -205,7 +245,23 @@ def _abs(tx: Evaluator, value: VariableTracker) -> VariableTracker:
 def _round(tx: Evaluator, value: VariableTracker, digits: VariableTracker | None = None) -> VariableTracker:
     if isinstance(value, ArrayTracker) and not value.meta.scalar:
         raise python_error(TypeError, "type numpy.ndarray doesn't define __round__ method")
+    known = digits is None or (digits.is_constant and type(digits.constant()) in (int, type(None)))
+    if digits is not None and known and digits.constant() is None:
+        digits = None
+    if isinstance(value, RunTimeNumber) and known:
+        if digits is None:
+            return value if value.kind is int else _converted(tx, ROUND, value, "round")
+        return _rounded(tx, value, digits)
+    if isinstance(value, ArrayTracker) and known and value.meta.dtype.kind in "fiu":
+        rounded = value.method(tx, "round", [digits or Constant(0)], {})
+        return rounded if digits is not None else _int(tx, rounded)
     return run(lambda: round(value.constant(), *(() if digits is None else (digits.constant(),))))
+
+
+def _rounded(tx: Evaluator, value: RunTimeNumber, digits: VariableTracker) -> VariableTracker:
+    if value.kind is complex:
+        raise Unsupported("data-number", f"round({value.describe()})")
+    return number_call(tx, ROUND_TO, [value, digits])
 
 
 def _divmod(tx: Evaluator, left: VariableTracker, right: VariableTracker) -> VariableTracker:
@@ -275,6 +331,7 @@ ROWS: dict[Any, Handler] = {
     np.finfo: _limits(np.finfo),
     np.iinfo: _limits(np.iinfo),
     **{kind: _numpy_scalar(kind) for kind in SCALARS},
+    **{kind: _moment(kind) for kind in (np.datetime64, np.timedelta64)},
     hash: _hash,
     vars: _vars,
     abs: _abs,

@@ -8,11 +8,22 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-__all__ = ["allow_in_graph", "disable", "graph_break", "is_disabled", "is_opaque", "traced_as", "traced_form"]
+__all__ = [
+    "allow_in_graph",
+    "disable",
+    "graph_break",
+    "is_disabled",
+    "is_opaque",
+    "substitute",
+    "substitutes",
+    "traced_as",
+    "traced_form",
+]
 
 _disabled: dict[int, weakref.ref[Any]] = {}
 _opaque: dict[int, weakref.ref[Any]] = {}
 _traced: dict[Any, Any] = {}
+substitutes: dict[Any, Any] = {}  # what the user says; entries that relied on it are guarded
 
 
 def disable(function: Any) -> Any:
@@ -34,6 +45,14 @@ def allow_in_graph(function: Any) -> Any:
 def traced_as(function: Any, plain: Any) -> None:
     """Where ``function``, which compiles something, is called in a trace, ``plain`` is meant: the trace compiles it."""
     _traced[function] = plain
+
+
+def substitute(function: Any, by: Any = None) -> None:
+    """Trace ``by`` wherever ``function`` is used; without ``by`` it is traced as itself again."""
+    if by is None:
+        substitutes.pop(function, None)
+    else:
+        substitutes[function] = by
 
 
 def traced_form(function: Any) -> Any:

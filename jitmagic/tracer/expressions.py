@@ -19,10 +19,11 @@ from jitmagic.tracer.operators import binary, compare, unary
 from jitmagic.tracer.rounds import bind_in_scope, count_rounds
 from jitmagic.tracer.scopes import Scope
 from jitmagic.tracer.signals import Raised
-from jitmagic.tracer.texts import format_text, repr_text, str_text
+from jitmagic.tracer.texts import ascii_text, format_text, repr_text, str_text
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error, type_name
-from jitmagic.tracer.variables.constant import Constant, run
+from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.deferred import chosen_text, joined
 from jitmagic.tracer.variables.functions import NestedFunction
 from jitmagic.tracer.variables.mappings import DictTracker, key_of
 from jitmagic.tracer.variables.number import RunTimeNumber, number_call
@@ -99,6 +100,14 @@ def _bool_from(tx: Evaluator, node: ast.BoolOp, position: int) -> VariableTracke
 
 def _conditional(tx: Evaluator, node: ast.IfExp) -> VariableTracker:
     test = evaluate_test(tx, node.test)
+    texts = [n.value for n in (node.body, node.orelse) if isinstance(n, ast.Constant) and type(n.value) is str]
+    if len(texts) == 2:
+        known = truth_of(tx, lambda: test)
+        return (
+            Constant(texts[not known.value])
+            if isinstance(known, Constant)
+            else chosen_text(known, *map(Constant, texts))
+        )
     return _choose(tx, node, test, lambda: tx.eval(node.body), lambda: tx.eval(node.orelse))
 
 
@@ -389,14 +398,13 @@ def _walrus(tx: Evaluator, node: ast.NamedExpr) -> VariableTracker:
 
 
 def _joined(tx: Evaluator, node: ast.JoinedStr) -> VariableTracker:
-    parts = [tx.eval(v) for v in node.values]
-    return run(lambda: "".join(p.constant() for p in parts))
+    return joined([tx.eval(v) for v in node.values])
 
 
-_CONVERSIONS: dict[int, Callable[[Evaluator, VariableTracker], str]] = {
+_CONVERSIONS: dict[int, Callable[[Evaluator, VariableTracker], VariableTracker]] = {
     115: str_text,
     114: repr_text,
-    97: lambda tx, value: repr_text(tx, value).encode("ascii", "backslashreplace").decode("ascii"),
+    97: ascii_text,
 }
 
 
@@ -404,8 +412,8 @@ def _formatted(tx: Evaluator, node: ast.FormattedValue) -> VariableTracker:
     value = tx.eval(node.value)
     spec = tx.eval(node.format_spec).constant() if node.format_spec is not None else ""
     if node.conversion != -1:
-        value = Constant(_CONVERSIONS[node.conversion](tx, value))
-    return Constant(format_text(tx, value, spec))
+        value = _CONVERSIONS[node.conversion](tx, value)
+    return format_text(tx, value, spec)
 
 
 def _starred(tx: Evaluator, node: ast.Starred) -> VariableTracker:

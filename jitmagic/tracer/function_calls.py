@@ -14,6 +14,7 @@ from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.functions import FunctionTracker, NestedFunction
+from jitmagic.tracer.variables.namespaces import GlobalsTracker
 from jitmagic.tracer.variables.partials import PartialTracker
 from jitmagic.tracer.variables.sequences import TupleTracker
 
@@ -112,7 +113,12 @@ def _delete_item(tx: Evaluator, owner: VariableTracker, key: VariableTracker) ->
     return Constant(None)
 
 
+def _globals(tx: Evaluator) -> VariableTracker:
+    return GlobalsTracker(tx)
+
+
 ROWS: dict[Any, Handler] = {
+    globals: _globals,
     operator.itemgetter: _itemgetter,
     operator.attrgetter: _attrgetter,
     operator.methodcaller: _methodcaller,

@@ -10,9 +10,11 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jitmagic.autograd.function import Context, apply_rule, checkpoint
 from jitmagic.autograd.pullbacks import Pullback, PullbackForm
 from jitmagic.autograd.tensor import detach
 from jitmagic.autograd.transforms import differentiate, linearise
+from jitmagic.autograd.trees import is_registered
 from jitmagic.errors import Unsupported
 from jitmagic.graph.meta import ArrayMeta, PyMeta
 from jitmagic.ops.derivatives import DETACH, GRADIENT, WATCH, gradient_meta
@@ -26,9 +28,10 @@ from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.named_tuples import NamedTupleTracker
-from jitmagic.tracer.variables.number import RunTimeNumber
+from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
 from jitmagic.tracer.variables.objects import ObjectTracker
 from jitmagic.tracer.variables.sequences import ListTracker, SequenceTracker, TupleTracker
+from jitmagic.tracer.variables.tensor import TensorTracker
 
 if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter
@@ -243,7 +246,7 @@ def _realized(tx: Evaluator, value: VariableTracker) -> VariableTracker:
 
 
 def _dataclass(tx: Evaluator, value: Any, change: Change) -> VariableTracker:
-    if not dataclasses.is_dataclass(value.cls):
+    if is_registered(value.cls) or not dataclasses.is_dataclass(value.cls):
         raise Unsupported("call", REFUSED.format(value.describe()))
     made = ObjectTracker(value.python_type(), None, None)
     for field in dataclasses.fields(value.cls):
@@ -273,4 +276,39 @@ def _detach(tx: Evaluator, value: VariableTracker) -> VariableTracker:
     return tx.call_op(DETACH, [value], {}) if isinstance(value, ArrayTracker) else value
 
 
-ROWS: dict[Any, Handler] = {detach: _detach, differentiate: _differentiate, linearise: _linearise}
+def _rule_of_the_user(
+    tx: Evaluator, rule: VariableTracker, args: VariableTracker, kwargs: VariableTracker
+) -> VariableTracker:
+    """``Function.apply``: without gradients it is ``forward`` with a context; with them the record keeps the rule."""
+    if not isinstance(args, TupleTracker) or not isinstance(kwargs, DictTracker):
+        raise Unsupported("call", "Function.apply() with these arguments")
+    given = [tx.realize(v) for v in args.items]
+    named = {k: tx.realize(v) for k, v in kwargs.items.items()}
+    if tx.output.differentiating or not all(_is_plain(tx, v) for v in (*given, *named.values())):
+        raise Unsupported("tensor", f"the gradient rule {rule.describe()}")
+    needs = TupleTracker([Constant(False)] * len(given))
+    context = tx.output.builder.constant_object(tx, Context).call(tx, [needs], {})
+    return tx.realize(tx.realize(rule.attribute(tx, "forward")).call(tx, [context, *given], named))
+
+
+def _is_plain(tx: Evaluator, value: VariableTracker) -> bool:
+    """Whether a value is no Tensor and holds none."""
+    value = tx.realize(value)
+    if isinstance(value, SequenceTracker):
+        return all(_is_plain(tx, v) for v in value.items)
+    is_number = isinstance(value, Constant | RunTimeNumber | SymbolicInt)
+    return is_number or (isinstance(value, ArrayTracker) and not isinstance(value, TensorTracker))
+
+
+def _computed_again(tx: Evaluator, function: VariableTracker, *args: VariableTracker) -> VariableTracker:
+    """``checkpoint``: what the backward half computes again is decided when the graph is cut."""
+    return tx.realize(function.call(tx, args, {}))
+
+
+ROWS: dict[Any, Handler] = {
+    detach: _detach,
+    differentiate: _differentiate,
+    linearise: _linearise,
+    apply_rule: _rule_of_the_user,
+    checkpoint: _computed_again,
+}

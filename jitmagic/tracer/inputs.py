@@ -50,6 +50,8 @@ class Inputs:
 
     def integer(self, value: int, source: Source) -> VariableTracker:
         """Constants at first; a name whose value changes becomes a symbol (B24 to B26)."""
+        if self.output.options.unknown_ints and source.category == "local" and not is_held(source):
+            return self._unknown(value, source)
         if not self._becomes_dynamic(value, source) or value in (0, 1) or not INT64[0] <= value <= INT64[1]:
             return self.literal(value, source)
         known = self.output.symbol_inputs.get(source)
@@ -58,6 +60,15 @@ class Inputs:
             known = self.output.size_symbol(node, source, None, value)
             self.output.symbol_inputs[source] = known
             self.output.guards.add(guard.integer_guard(source))
+        return SymbolicInt(known, source)
+
+    def _unknown(self, value: int, source: Source) -> VariableTracker:
+        """A size that nothing in the trace may decide on, 0 and 1 neither (B29)."""
+        known = self.output.symbol_inputs.get(source)
+        if known is None:
+            node = self.output.add_input(source, PyMeta(int), value)
+            known = self.output.symbol_inputs[source] = self.output.env.new_run_time_symbol()
+            self.output.root.bind(known, node, None)
         return SymbolicInt(known, source)
 
     def floating(self, value: float, source: Source) -> VariableTracker:
@@ -112,7 +123,9 @@ class Inputs:
         return tracker
 
     def array(self, value: np.ndarray[Any, Any], source: Source) -> VariableTracker:
-        if isinstance(source, MemberSource) and source.is_held and self.output.ties_to(value, source):
+        of_specialised = isinstance(source, MemberSource) and source.is_held
+        promised = marks.has_fixed_address(value) and not is_held(source)
+        if (of_specialised or promised) and self.output.ties_to(value, source):
             self.output.guards.add(guard.identity_guard(source, value))
             source = self.output.held_array(value, source)
         known = self.output.known(value, source)

@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 from jitmagic.errors import Unsupported
+from jitmagic.ops.python_numbers import EXTREMES, NumberOp
 from jitmagic.tracer.call_rows import Handler
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.generators import GeneratorTracker
@@ -22,6 +23,7 @@ from jitmagic.tracer.variables.iterators import (
     ZipIterator,
 )
 from jitmagic.tracer.variables.mappings import DictTracker
+from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt, number_call
 from jitmagic.tracer.variables.sequences import ListTracker, RangeTracker, TupleTracker
 from jitmagic.tracer.variables.sets import SetTracker
 
@@ -121,7 +123,20 @@ def _all(tx: Evaluator, values: VariableTracker) -> VariableTracker:
     return Constant(True)
 
 
+def _extreme_number(tx: Evaluator, row: NumberOp, items: list[VariableTracker]) -> VariableTracker | None:
+    """Of Python numbers of one class, of which some are known only at run time."""
+    numbers = [tx.realize(v) for v in items]
+    kinds = {v.python_type() if isinstance(v, RunTimeNumber | SymbolicInt | Constant) else None for v in numbers}
+    if kinds not in ({int}, {float}) or not any(isinstance(v, RunTimeNumber) for v in numbers):
+        return None
+    if tx.output.differentiating:
+        raise Unsupported("data-branch", "the largest or smallest of several numbers")
+    return functools.reduce(lambda best, v: number_call(tx, row, [best, v]), numbers)
+
+
 def _extreme(name: str) -> Handler:
+    row = EXTREMES["max" if name == "gt" else "min"]
+
     def choose(
         tx: Evaluator,
         *values: VariableTracker,
@@ -133,6 +148,8 @@ def _extreme(name: str) -> Handler:
             if default is None:
                 raise python_error(ValueError, f"{'max' if name == 'gt' else 'min'}() iterable argument is empty")
             return default
+        if key is None and (found := _extreme_number(tx, row, items)) is not None:
+            return found
         best, best_key = items[0], items[0] if key is None else key.call(tx, [items[0]], {})
         for item in items[1:]:
             own = item if key is None else key.call(tx, [item], {})

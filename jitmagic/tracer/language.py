@@ -38,4 +38,4 @@ class Language:
     binary: Callable[..., VariableTracker]
     generator: type[Any]
     run_generator: Callable[..., Any]
-    repr_text: Callable[..., str]
+    repr_text: Callable[..., VariableTracker]

@@ -11,7 +11,7 @@ from typing import Any
 
 from jitmagic.errors import UserError
 
-__all__ = ["cannot_be_dynamic", "dynamic_axes", "mark", "static_axes", "strict_axes"]
+__all__ = ["cannot_be_dynamic", "dynamic_axes", "has_fixed_address", "mark", "static_axes", "strict_axes"]
 
 
 @dataclass(slots=True)
@@ -62,6 +62,11 @@ def dynamic_axes(array: Any) -> set[int]:
 def static_axes(array: Any) -> set[int]:
     """Axes that stay fixed; a dynamic mark on the same axis wins (B78)."""
     return _of(array).static - dynamic_axes(array)
+
+
+def has_fixed_address(array: Any) -> bool:
+    """Whether this very array was promised for every call."""
+    return _of(array).address
 
 
 def cannot_be_dynamic(name: str, axis: int, size: int) -> UserError:

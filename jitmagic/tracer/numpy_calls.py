@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant, is_literal, run, wrap_constant
+from jitmagic.tracer.variables.deferred import text_by
 from jitmagic.tracer.variables.functions import FunctionTracker
 from jitmagic.tracer.variables.number import RunTimeNumber
 
@@ -61,6 +63,22 @@ def _text_of(function: Any) -> Handler:
     return call
 
 
+def _text_of_array(function: Any) -> Handler:
+    """``np.array_str`` and its kin, made after the graph has run."""
+
+    def call(tx: Evaluator, value: VariableTracker, *rest: VariableTracker, **kwargs: VariableTracker) -> Any:
+        if tx.output.differentiating or tx.output.options.tensors:
+            raise Unsupported("call", f"np.{function.__name__} of a Tensor")
+        known = [a.constant() for a in rest], {k: v.constant() for k, v in kwargs.items()}
+        return text_by(tx, functools.partial(_call_on, function, *known), value)
+
+    return call
+
+
+def _call_on(function: Any, rest: list[Any], kwargs: dict[str, Any], array: Any) -> Any:
+    return function(array, *rest, **kwargs)
+
+
 def _einsum_path(tx: Evaluator, subscripts: VariableTracker, *operands: VariableTracker, **kwargs: Any) -> Any:
     """The order of contractions depends on the sizes alone."""
     arrays = [v.meta.standin() for v in operands if isinstance(v, ArrayTracker) and not v.meta.is_symbolic]
@@ -82,6 +100,7 @@ def _copied(function: Any) -> Handler:
 ROWS: dict[Any, Handler] = {
     **{f: _asked(f) for f in (np.result_type, np.promote_types, np.common_type, np.datetime_data)},
     **{f: _text_of(f) for f in (np.format_float_positional, np.format_float_scientific)},
+    **{f: _text_of_array(f) for f in (np.array_str, np.array_repr, np.array2string)},
     np.einsum_path: _einsum_path,
     np.min_scalar_type: _min_scalar_type,
     copy.copy: _copied(copy.copy),

@@ -11,12 +11,13 @@ from jitmagic.errors import Unsupported
 from jitmagic.graph.meta import ArrayMeta, Meta, PyMeta
 from jitmagic.graph.node import Node
 from jitmagic.ops import Inferred, Op
-from jitmagic.ops.conversions import TO_PYTHON
+from jitmagic.ops.conversions import PYTHON_KINDS, TO_PYTHON
 from jitmagic.ops.draws import GENERATORS
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.callables import ClassTracker
 from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.either import Either
 from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.named_tuples import NamedTupleTracker
@@ -82,6 +83,7 @@ def _dtype_class(tx: Evaluator, value: Any) -> Any:
 _OPERANDS: dict[type, Callable[[Any, Any], Any]] = {
     ArrayTracker: lambda tx, v: v.node,
     TensorTracker: lambda tx, v: v.node,
+    Either: lambda tx, v: v.node,
     RunTimeNumber: lambda tx, v: v.node,
     GeneratorTracker: lambda tx, v: v.node,
     SymbolicInt: lambda tx, v: v.value,
@@ -183,12 +185,12 @@ def _wrap_tuple(tx: Evaluator, node: Node, inferred: Inferred) -> VariableTracke
 
 
 def to_python_number(tx: Evaluator, array: ArrayTracker) -> VariableTracker:
-    """``array.item()``: a Python float or complex known at run time; ints and bools break the graph."""
+    """``array.item()``: a Python number known at run time."""
     if isinstance(array, TensorTracker):  # the number has no history
         array = array.tensors.array_of(array)
     row: Op | None = TO_PYTHON.get(array.meta.dtype.kind)
-    if row is None:
+    if row is None or array.meta.dtype.char in "gG":  # a long double stays one
         raise Unsupported("data-number", f"the number inside {array.describe()}")
-    kind = complex if array.meta.dtype.kind == "c" else float
+    kind = PYTHON_KINDS[array.meta.dtype.kind]
     node = tx.add_node(row, (array.node,), {}, PyMeta(kind))
     return RunTimeNumber(node, kind)

@@ -18,6 +18,7 @@ from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, run
+from jitmagic.tracer.variables.deferred import DeferredText, percent
 from jitmagic.tracer.variables.deques import DequeTracker
 from jitmagic.tracer.variables.mappings import DictTracker, combine_counters
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt, number_call, wrap_size
@@ -112,8 +113,7 @@ def _ask(tx: Evaluator, receiver: VariableTracker, name: str, other: VariableTra
 def _refuse_taken_over(tx: Evaluator, name: str, left: VariableTracker, right: ObjectTracker) -> None:
     """Arrays apply an operator element by element, strings format, before the right operand is asked."""
     takes_over = isinstance(left, ArrayTracker) and right.guarded_entry(tx, "__array_ufunc__") is not None
-    formats = isinstance(left, Constant) and isinstance(left.value, str | bytes) and name == "mod"
-    if takes_over or formats:
+    if takes_over or _formats(name, left):
         raise Unsupported("operator", f"{left.describe()} {SYMBOLS.get(name, name)} {right.describe()}")
 
 
@@ -131,14 +131,14 @@ def _redefines(tx: Evaluator, right: ObjectTracker, left: VariableTracker, name:
 
 def _arrays(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
     plain = (ArrayTracker, Constant, SymbolicInt, RunTimeNumber, ListTracker, TupleTracker)
-    if not isinstance(left, plain) or not isinstance(right, plain):
+    if not isinstance(left, plain) or not isinstance(right, plain) or _formats(name, left):
         return None
     if any(isinstance(v, SequenceTracker) for v in (left, right)):
         _refuse_scalars(name, left, right)
     prefix = _prefix(left, right)
-    if isinstance(left, ArrayTracker):
+    if isinstance(left, ArrayTracker) and _takes(left, right):
         return tx.call_method_form(f"{prefix}__{_dunder(name)}__", [left, right])
-    if isinstance(right, ArrayTracker):
+    if isinstance(right, ArrayTracker) and _takes(right, left):
         return tx.call_method_form(f"{prefix}__r{_dunder(name)}__", [right, left])
     return None
 
@@ -156,11 +156,23 @@ def _prefix(*operands: VariableTracker) -> str:
     return "generic." if scalars else ""
 
 
+def _formats(name: str, left: VariableTracker) -> bool:
+    """``text % value``: the text is asked first."""
+    return name == "mod" and isinstance(left, Constant) and isinstance(left.value, str | bytes)
+
+
+def _takes(array: ArrayTracker, other: VariableTracker) -> bool:
+    """Texts are operands of arrays of texts; with other arrays, each NumPy has its own answer."""
+    if not isinstance(other, Constant) or not isinstance(other.value, str | bytes):
+        return True
+    return array.meta.dtype.kind == {str: "U", bytes: "S"}.get(type(other.value)) and not array.meta.scalar
+
+
 def _numbers(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
     for receiver, other, reflected in ((left, right, False), (right, left, True)):
-        if isinstance(receiver, SymbolicInt) and not isinstance(other, RunTimeNumber):
+        if isinstance(receiver, SymbolicInt) and not isinstance(other, RunTimeNumber) and not _formats(name, left):
             return receiver.binary(name, other, reflected)
-        if isinstance(receiver, RunTimeNumber):
+        if isinstance(receiver, RunTimeNumber) and not _formats(name, left):
             return receiver.binary(tx, name, other, reflected)
     return None
 
@@ -193,6 +205,12 @@ def _sets(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracke
 
 
 def _text(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
+    for receiver, other, reflected in ((left, right, False), (right, left, True)):
+        if isinstance(receiver, DeferredText):
+            return receiver.binary(name, other, reflected)
+    if isinstance(left, Constant) and type(left.value) is str and name == "mod" and not right.is_constant:
+        values = [tx.realize(v) for v in right.items] if type(right) is TupleTracker else [right]
+        return None if any(isinstance(v, DictTracker) for v in values) else percent(tx, left.value, values)
     if isinstance(left, Constant) and isinstance(left.value, str | bytes) and right.is_constant:
         return run(lambda: getattr(operator, name)(left.value, right.constant()))
     return None
@@ -288,6 +306,8 @@ def _arrays_compare(tx: Evaluator, name: str, left: VariableTracker, right: Vari
     if isinstance(left, Constant) and left.value is None and name in ("eq", "ne"):
         left, right = right, left
     prefix = _prefix(left, right)
+    if not _takes(*((left, right) if isinstance(left, ArrayTracker) else (right, left))):  # type: ignore[arg-type]  # one is an array
+        return None
     if isinstance(left, ArrayTracker):
         return tx.call_method_form(f"{prefix}__{name}__", [left, right])
     return tx.call_method_form(f"{prefix}__{SWAPPED[name]}__", [right, left])

@@ -23,6 +23,7 @@ from jitmagic.tracer.guards.kinds import alias_guard, writeable_guard
 from jitmagic.tracer.language import Language
 from jitmagic.tracer.part_names import readable
 from jitmagic.tracer.split import PIECE
+from jitmagic.tracer.variables.either import Ties
 
 if TYPE_CHECKING:
     from jitmagic.tracer.builder import Builder
@@ -51,6 +52,7 @@ class Policy:
     types: list[Guard] = field(default_factory=list)
     no_flow: dict[tuple[Any, ...], str] = field(default_factory=dict)
     whole: set[tuple[Any, ...]] = field(default_factory=set)
+    no_ties: set[tuple[Any, ...]] = field(default_factory=set)
 
     def keep_types(self, guards: GuardSet) -> None:
         """Remember the classes that an attempt relied on before it was thrown away."""
@@ -118,6 +120,7 @@ class OutputGraph:
     flow: Any = None  # the Recorder of the flow that is being traced
     root: Graph = field(init=False)  # the function's graph, also while ``graph`` is a piece of a flow
     language: Language = field(init=False)
+    ties: Ties = field(init=False)
     tensors: Tensors | None = None  # set when the trace meets the first Tensor
     builder: Builder = field(init=False)  # set by whoever makes the output: it wraps values for it
 
@@ -125,6 +128,7 @@ class OutputGraph:
         self.env.on_specialise = self._on_specialise
         self.guards.where = self._line
         self.root = self.graph
+        self.ties = Ties(self.policy.no_ties)
 
     def let_go(self) -> None:
         """Hold the values of the call no longer: trackers and evaluators form cycles, which live until a collection."""
@@ -244,6 +248,7 @@ class OutputGraph:
         """An array is written: the input that it is a view of must be writeable at the next call too."""
         if self.tensors is not None and by is not None:
             self.tensors.check_write(by, node)
+        self.ties.check_write(node)
         self._guard_writeable(node, True)
 
     def note_raised(self, operands: Iterable[Node]) -> None:

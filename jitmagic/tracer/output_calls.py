@@ -8,12 +8,12 @@ from jitmagic.errors import Unsupported
 from jitmagic.tracer.call_rows import Handler
 from jitmagic.tracer.effects import CallEffect
 from jitmagic.tracer.evaluator import Evaluator
-from jitmagic.tracer.variables.array import ArrayTracker
+from jitmagic.tracer.texts import str_text
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
-from jitmagic.tracer.variables.mappings import DictTracker
-from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
-from jitmagic.tracer.variables.sequences import ListTracker, TupleTracker
+from jitmagic.tracer.variables.deferred import snapshot
+from jitmagic.tracer.variables.named_tuples import NamedTupleTracker
+from jitmagic.tracer.variables.objects import ObjectTracker
 
 __all__ = ["ROWS"]
 
@@ -22,24 +22,16 @@ def _print(tx: Evaluator, *args: VariableTracker, **kwargs: VariableTracker) -> 
     """Recorded, and replayed in order after the graph; the values shown are those of this moment."""
     if "file" in kwargs:
         raise Unsupported("call", "print(file=...)")
-    tx.output.add_effect(CallEffect("print", [_snapshot(tx, a) for a in args], kwargs, span=tx.span))
+    tx.output.add_effect(CallEffect("print", [_shown(tx, a) for a in args], kwargs, span=tx.span))
     return Constant(None)
 
 
-def _snapshot(tx: Evaluator, value: VariableTracker) -> VariableTracker:
-    """A value that later writes of this call do not change."""
+def _shown(tx: Evaluator, value: VariableTracker) -> VariableTracker:
+    """The value as it is now, or its text if it has methods of its own."""
     value = tx.realize(value)
-    if isinstance(value, ArrayTracker) and not value.meta.scalar:
-        return value.method(tx, "copy", [Constant("K")], {})
-    if isinstance(value, ListTracker):
-        return ListTracker([_snapshot(tx, v) for v in value.items])
-    if type(value) is TupleTracker:
-        return TupleTracker([_snapshot(tx, v) for v in value.items])
-    if isinstance(value, DictTracker):
-        return DictTracker({k: _snapshot(tx, v) for k, v in value.items.items()}, cls=value.cls, factory=value.factory)
-    if isinstance(value, Constant | SymbolicInt | RunTimeNumber | ArrayTracker):
-        return value
-    raise Unsupported("call", "print of an object with a text of its own")
+    if isinstance(value, ObjectTracker | NamedTupleTracker):
+        return str_text(tx, value)
+    return snapshot(tx, value)
 
 
 ROWS: dict[Any, Handler] = {

@@ -190,7 +190,7 @@ def test_a_refused_break_is_shown_at_its_cell() -> None:
     shell = InteractiveShell.instance()
     shell.run_line_magic("load_ext", "jitmagic")
     try:
-        text = "%%compile -q --fullgraph\ndef f(a):\n    b = a + 1\n    open(a)\n    return b\n"
+        text = "%%compile -q --fullgraph\ndef f(a):\n    b = a + 1\n    b.dumps()\n    return b\n"
         with capture_output():
             shell.run_cell(text, store_history=True)
             result = shell.run_cell("import numpy as np; f(np.ones(3))", store_history=True)

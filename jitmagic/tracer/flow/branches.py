@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.graph.flow import Branch, Leave, Move
+from jitmagic.graph.meta import PyMeta
 from jitmagic.graph.node import Node
 from jitmagic.tracer.flow.finish import finish
 from jitmagic.tracer.flow.frames import Variables, bind, variables
@@ -18,6 +19,7 @@ from jitmagic.tracer.signals import Raised, Returned
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.either import Either
 from jitmagic.tracer.variables.number import RunTimeNumber
 from jitmagic.tracer.variables.sequences import TupleTracker
 
@@ -206,6 +208,9 @@ def _join(
         pairs = zip(first.items, second.items, strict=True)
         items = [_join(tx, recorder, name, [tx.realize(a), tx.realize(b)], moves) for a, b in pairs]
         return Unavailable(name) if any(isinstance(i, Unavailable) for i in items) else TupleTracker(items)
+    either = _either(tx, recorder, name, (first, second), moves)
+    if either is not None:
+        return either
     meta = meta_of(first)
     if meta is None or not same_meta(meta, meta_of(second)):
         return Unavailable(name)
@@ -215,6 +220,54 @@ def _join(
         assert value is not None
         _append(move, node, value_of(tx, value))
     return tracker
+
+
+def _either(
+    tx: Evaluator, recorder: Recorder, name: str, values: Sequence[VariableTracker], moves: Sequence[Move]
+) -> VariableTracker | None:
+    """The join of arrays of which one at least is an object from outside the flow; None if none is."""
+    if recorder.loops or tx.output.differentiating or recorder.place in tx.output.ties.refused:
+        return None
+    outside = [_is_outside(tx, v) for v in values]
+    if not any(o or isinstance(v, Either) for o, v in zip(outside, values, strict=True)) or not all(
+        isinstance(v, Either) or type(v) is ArrayTracker for v in values
+    ):
+        return None
+    first, second = (v.meta for v in values if isinstance(v, ArrayTracker))
+    if not same_meta(first, second):
+        return None
+    node, tracker = join_of(tx, name, first)
+    if type(tracker) is not ArrayTracker:
+        return None
+    tag, _ = join_of(tx, f"{name}_which", PyMeta(int))
+    recorder.joins += [node, tag]
+    others: dict[int, ArrayTracker] = {}
+    for move, value, is_outside in zip(moves, values, outside, strict=True):
+        assert isinstance(value, ArrayTracker)
+        which: Any = 0
+        if is_outside:
+            which = _number_of(recorder, value)
+            others[which] = value
+            recorder.tied.add((node, value.node))
+        elif isinstance(value, Either):
+            which = value.tag
+            others |= value.others
+        _append(move, node, value.node)
+        _append(move, tag, which)
+    return Either(node, first, tag, others, tx.output.ties)
+
+
+def _is_outside(tx: Evaluator, value: VariableTracker) -> bool:
+    """Whether a value is an array object that existed before the flow."""
+    if not isinstance(value, Either) and (type(value) is not ArrayTracker or value.meta.scalar):
+        return False
+    return value.node in tx.output.input_nodes or value.node in tx.output.root.nodes
+
+
+def _number_of(recorder: Recorder, value: ArrayTracker) -> int:
+    if not any(value is each for each in recorder.arrays):
+        recorder.arrays.append(value)
+    return 1 + next(i for i, each in enumerate(recorder.arrays) if each is value)
 
 
 def _append(move: Move, target: Node, value: Any) -> None:

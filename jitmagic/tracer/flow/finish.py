@@ -24,6 +24,8 @@ from jitmagic.tracer.operands import wrap_node
 from jitmagic.tracer.signals import Returned
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
+from jitmagic.tracer.variables.deferred import Deferred
+from jitmagic.tracer.variables.either import Either
 from jitmagic.tracer.variables.number import RunTimeNumber
 from jitmagic.tracer.variables.sequences import TupleTracker
 
@@ -48,7 +50,7 @@ def finish(tx: Evaluator, node: ast.AST, recorder: Recorder, ended: Ended) -> En
     if not returns:
         results |= dict.fromkeys(_results(tx, node, recorder, own))
     written = {owner(w) for piece in _pieces(body) for n in piece.graph.nodes for w in n.written()}
-    roots = _Roots(body, own)
+    roots = _Roots(body, own, recorder.tied)
     others = other_arrays(tx.output, tx if returns else None, ended.value)
     loose = _check_results(list(results), others, roots, written)
     operands = _link(body, own, list(results))
@@ -62,6 +64,8 @@ def finish(tx: Evaluator, node: ast.AST, recorder: Recorder, ended: Ended) -> En
     if not returns:
         bind(tx, {n: _outside(v, outside) if n in names else v for n, v in variables(tx).items()})
     value = None if ended.value is None else _outside(ended.value, outside)
+    for each in (*(variables(tx).values() if not returns else ()), value):
+        _tie(tx, each, recorder.place)
     return Ended(Returned("return", value) if returns else ended.flow, value)
 
 
@@ -85,8 +89,9 @@ def _own_nodes(body: Sequence[Statement]) -> set[Node]:
 class _Roots:
     """Which arrays from outside a variable of the flow may show."""
 
-    def __init__(self, body: Sequence[Statement], own: set[Node]) -> None:
+    def __init__(self, body: Sequence[Statement], own: set[Node], tied: set[tuple[Node, Node]]) -> None:
         self._own = own
+        self._tied = tied
         self._moves: dict[Node, list[tuple[Node, bool]]] = {}
         for statement in walk(body):
             if isinstance(statement, Move):
@@ -94,8 +99,11 @@ class _Roots:
                     if isinstance(value, Node):
                         self._moves.setdefault(target, []).append((value, statement.enters))
 
-    def of(self, node: Node, *, entering: bool = True) -> set[Node]:
-        """The owners outside; without ``entering`` those that are seen only where a loop has no rounds are left out."""
+    def of(self, node: Node, *, entering: bool = True, tied: bool = True) -> set[Node]:
+        """The owners outside; without ``entering`` those that are seen only where a loop has no rounds are left out.
+
+        Without ``tied`` those are left out that the program around the graph knows of.
+        """
         found: set[Node] = set()
         seen: set[Node] = set()
         stack = [node]
@@ -106,7 +114,11 @@ class _Roots:
             seen.add(each)
             if each not in self._own:
                 found.add(each)
-            stack += [value for value, enters in self._moves.get(each, ()) if entering or not enters]
+            stack += [
+                value
+                for value, enters in self._moves.get(each, ())
+                if (entering or not enters) and (tied or (each, value) not in self._tied)
+            ]
         return found
 
 
@@ -136,9 +148,14 @@ def _results(tx: Evaluator, node: ast.AST, recorder: Recorder, own: set[Node]) -
 def _nodes(value: VariableTracker) -> Iterator[Node]:
     if isinstance(value, ArrayTracker | RunTimeNumber):
         yield value.node
+        if isinstance(value, Either):
+            yield value.tag
     elif type(value) is TupleTracker:
         for item in value.items:
             yield from _nodes(item)
+    elif isinstance(value, Deferred):
+        for operand in value.operands:
+            yield from _nodes(operand)
 
 
 def _check_results(results: Sequence[Node], others: set[Node], roots: _Roots, written: set[Node]) -> frozenset[int]:
@@ -149,9 +166,13 @@ def _check_results(results: Sequence[Node], others: set[Node], roots: _Roots, wr
         if not isinstance(result.meta, ArrayMeta) or result.meta.scalar:
             continue
         shown = {r for r in roots.of(result) if isinstance(r.meta, ArrayMeta) and not r.meta.scalar}
+        untied = roots.of(result, tied=False) & shown
         if not shown & changed:
+            untied &= roots.of(result, entering=False)
             shown &= roots.of(result, entering=False)
-        if any(root.kind == "input" or root.kind == "constant" or root in others for root in shown):
+        elif shown != untied:
+            raise refuse("a variable that may be an array that is written")
+        if any(root.kind == "input" or root.kind == "constant" or root in others for root in untied):
             raise refuse("a variable that may be one array or another afterwards")
         if shown:
             loose.add(index)
@@ -315,9 +336,24 @@ def _add(tx: Evaluator, node: ast.AST, flow: Flow) -> dict[Node, VariableTracker
     return outside
 
 
+def _tie(tx: Evaluator, value: VariableTracker | None, place: tuple[Any, ...]) -> None:
+    if isinstance(value, Either):
+        tx.output.ties.add(value, place)
+    elif type(value) is TupleTracker:
+        for item in value.items:
+            _tie(tx, item, place)
+
+
 def _outside(value: VariableTracker, outside: dict[Node, VariableTracker]) -> VariableTracker:
+    if isinstance(value, Either) and value.node in outside:
+        made, tag = outside[value.node], outside[value.tag]
+        assert isinstance(made, ArrayTracker)
+        assert isinstance(tag, RunTimeNumber)
+        return Either(made.node, made.meta, tag.node, value.others, value.ties)
     if isinstance(value, ArrayTracker | RunTimeNumber):
         return outside.get(value.node, value)
     if type(value) is TupleTracker:
         return TupleTracker([_outside(item, outside) for item in value.items])
+    if isinstance(value, Deferred):
+        return value.with_operands([_outside(operand, outside) for operand in value.operands])
     return value

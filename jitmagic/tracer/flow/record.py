@@ -20,6 +20,7 @@ from jitmagic.tracer.flow.values import refuse
 from jitmagic.tracer.output import OutputGraph
 from jitmagic.tracer.resume import BreakHere
 from jitmagic.tracer.signals import NotConstant, Raised, Restart, Returned
+from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 
 if TYPE_CHECKING:
@@ -55,6 +56,9 @@ class Recorder:
     body: list[Statement] = field(default_factory=list)
     joins: list[Node] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
+    place: tuple[Any, ...] = ()  # of the outermost statement
+    arrays: list[ArrayTracker] = field(default_factory=list)  # from outside, that a join may be: tags count them from 1
+    tied: set[tuple[Node, Node]] = field(default_factory=set)  # the moves that say so: target and value
 
     def add(self, statement: Statement) -> None:
         """Add a statement; nodes that are recorded from here on stand after it."""
@@ -106,7 +110,7 @@ def recorded(
         return None
     recorder, is_outermost = output.flow, output.flow is None
     if is_outermost:
-        recorder = output.flow = Recorder(output)
+        recorder = output.flow = Recorder(output, place=place)
         recorder.piece()
     names = rebound_in(node)
     before = snapshot(output, without=[cell for name, cell in own_cells(tx).items() if name in names])

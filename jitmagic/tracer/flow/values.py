@@ -15,6 +15,7 @@ from jitmagic.tracer.operands import wrap_node
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.either import Either
 from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
 
@@ -66,6 +67,8 @@ def refuse(detail: str) -> Unsupported:
 
 def meta_of(tracker: VariableTracker | None) -> Meta | None:
     """The description of an array or a number; None for everything else."""
+    if isinstance(tracker, Either):  # which object it is cannot be carried on
+        return None
     if isinstance(tracker, ArrayTracker):
         return tracker.meta
     if isinstance(tracker, RunTimeNumber):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter
     from jitmagic.tracer.evaluator import Evaluator
 
-__all__ = ["ArrayMethod", "ArrayTracker"]
+__all__ = ["ArrayMethod", "ArrayTracker", "register_array_method"]
 
 
 class ArrayTracker(VariableTracker):
@@ -100,6 +100,7 @@ class ArrayTracker(VariableTracker):
         return tx.call_op(CONTAINS, [self, value], {})
 
     def reconstruct(self, emit: Emitter) -> str:
+        emit.output_graph.ties.check_view(self.node)
         return emit.output(self.node)
 
 
@@ -143,7 +144,7 @@ def _element(tx: Evaluator, array: ArrayTracker, args: Sequence[VariableTracker]
     index = tuple(places[0]) if len(places) == 1 and isinstance(places[0], tuple) else tuple(places)
     if len(index) == 1 and array.meta.ndim != 1 and type(index[0]) is int:
         index = _place(array, index[0])
-    if len(index) != array.meta.ndim or array.meta.dtype.kind not in "fc":
+    if len(index) != array.meta.ndim or array.meta.dtype.kind not in "fciub":
         raise Unsupported("data-number", f"{array.describe()}.{kind}")
     found = array.item(tx, TupleTracker([Constant(i) for i in index]))
     assert isinstance(found, ArrayTracker)
@@ -224,6 +225,11 @@ _METHODS: dict[str, Callable[..., VariableTracker]] = {
     "__len__": lambda tx, array, args: array.length(tx),
     "__iter__": lambda tx, array, args: array.iterate(tx),
 }
+
+
+def register_array_method(name: str, call: Callable[..., VariableTracker]) -> None:
+    """Say what ``array.name(...)`` is where no operation is meant: ``call(tx, array, args)``."""
+    _METHODS[name] = call
 
 
 class ArrayMethod(VariableTracker):

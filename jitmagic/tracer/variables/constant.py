@@ -107,16 +107,23 @@ class ConstantMethod(VariableTracker):
         self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
     ) -> VariableTracker:
         method = getattr(self.receiver.value, self.name)
-        if isinstance(self.receiver.value, str) and self.name == "join" and len(args) == 1:
-            args = [Constant([v.constant() for v in tx.unpack(args[0])])]
-        if self.name == "format" and not all(a.is_constant for a in (*args, *kwargs.values())):
-            raise Unsupported("call", self.describe())
+        own = _TEXT_METHODS.get(self.name) if type(self.receiver.value) is str else None
+        if own is not None:
+            return own(tx, self.receiver.value, args, kwargs)
         values = [a.constant() for a in args]
         named = {k: v.constant() for k, v in kwargs.items()}
         return run(lambda: method(*values, **named))
 
     def reconstruct(self, emit: Emitter) -> str:
         return f"{emit.value(self.receiver)}.{self.name}"
+
+
+_TEXT_METHODS: dict[str, Callable[..., VariableTracker]] = {}  # methods of str that take values known only later
+
+
+def register_text_method(name: str, call: Callable[..., VariableTracker]) -> None:
+    """Say what ``text.name(...)`` is: ``call(tx, text, args, kwargs)``."""
+    _TEXT_METHODS[name] = call
 
 
 _CONTAINERS: dict[type, Callable[[list[VariableTracker]], VariableTracker]] = {}  # filled by the families' modules

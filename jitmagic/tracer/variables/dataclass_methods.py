@@ -12,6 +12,7 @@ from jitmagic.errors import Unsupported
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.binding import bind_arguments
 from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.deferred import joined
 from jitmagic.tracer.variables.sequences import TupleTracker
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ def generated_method(
 ) -> VariableTracker | None:
     """A call of a function that ``@dataclass`` has written; None if ``function`` is another one."""
     plain: FunctionType = function.function
-    if not plain.__code__.co_qualname.startswith("__create_fn__.") or not args:
+    inner: Any = getattr(plain, "__wrapped__", plain)  # __repr__ is wrapped against recursion
+    if not inner.__code__.co_qualname.startswith("__create_fn__.") or not args:
         return None
     for cls in args[0].python_type().__mro__:
         for name, method in _METHODS.items():
@@ -147,8 +149,10 @@ def _repr(
 ) -> VariableTracker:
 
     names = [f.name for f in dataclasses.fields(cls) if f.repr]
-    inner = ", ".join(f"{n}={tx.language.repr_text(tx, tx.realize(args[0].attribute(tx, n)))}" for n in names)
-    return Constant(f"{args[0].python_type().__qualname__}({inner})")
+    texts = [tx.language.repr_text(tx, tx.realize(args[0].attribute(tx, n))) for n in names]
+    pairs = [part for n, text in zip(names, texts, strict=True) for part in (Constant(f", {n}="), text)]
+    first = [Constant(f"{names[0]}=")] if names else []
+    return joined([Constant(f"{args[0].python_type().__qualname__}("), *first, *pairs[1:], Constant(")")])
 
 
 def _hash(

@@ -12,6 +12,7 @@ from jitmagic.graph.node import Node
 from jitmagic.ops import lookup_method
 from jitmagic.ops.derivatives import DETACH
 from jitmagic.ops.registry import ATTRIBUTES
+from jitmagic.tracer.effects import AttributeEffect
 from jitmagic.tracer.guards import DictSource, Source
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import NO_OBJECT, VariableTracker
@@ -52,6 +53,7 @@ class TensorTracker(ArrayTracker):
         self.value = value
         self.array = array
         self.grad: VariableTracker | None = None  # what was written
+        self.written: dict[str, VariableTracker] = {}  # to attributes of the user's
 
     @property
     def node(self) -> Node:
@@ -84,13 +86,26 @@ class TensorTracker(ArrayTracker):
         read = _READ.get(name)
         if read is not None:
             return read(tx, self)
+        if self._is_extra(name):
+            if name in self.written:
+                return self.written[name]
+            if self.value is not None and self.source is not None and name in self.value.__dict__:
+                return tx.output.builder.wrap(tx, self.value.__dict__[name], DictSource(self.source, name))
         raise Unsupported("tensor", f"{self.describe()}.{name}")
 
     def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
+        if self._is_extra(name) and self.source is not None:
+            self.written[name] = value
+            tx.output.add_effect(AttributeEffect(self, name, value, span=tx.span))
+            return
         is_none = isinstance(value, Constant) and value.value is None
         if name != "grad" or self.source is None or not (is_none or isinstance(value, TensorTracker)):
             raise Unsupported("tensor", f"{self.describe()}.{name} = ...")
         self.tensors.set_gradient(tx, self, value)
+
+    def _is_extra(self, name: str) -> bool:
+        """Whether it is a name that the user gave to this very Tensor (row B18)."""
+        return not name.startswith("_") and name != "grad" and not hasattr(Tensor, name)
 
     def plain(self, tx: Evaluator) -> ArrayTracker:
         """The array behind it, as ``numpy()`` gives it."""

@@ -576,7 +576,7 @@ def f(x, log):
     with scope(log):
         try:
             y = y * 2
-            log.append(int(y[0]))
+            log.append(y.dumps()[:1])
         finally:
             log.append("finally")
     return y - 1
