@@ -26,7 +26,7 @@ from jitmagic.ops import lookup
 from jitmagic.ops.draws import GENERATORS
 from jitmagic.optim.state import State
 from jitmagic.tracer.class_guards import ClassGuards
-from jitmagic.tracer.directives import substitutes, traced_form
+from jitmagic.tracer.directives import is_substituted, substitutes, traced_form
 from jitmagic.tracer.effects import GlobalEffect
 from jitmagic.tracer.families import is_a, is_key, is_named_tuple, is_numpy
 from jitmagic.tracer.guards import (
@@ -75,13 +75,6 @@ if TYPE_CHECKING:
     from jitmagic.tracer.output import OutputGraph
 
 __all__ = ["Builder", "plain_function"]
-
-
-def _is_substituted(value: Any) -> bool:
-    try:
-        return bool(substitutes) and value in substitutes
-    except TypeError:  # not hashable
-        return False
 
 
 def plain_function(value: Any) -> FunctionType | None:
@@ -324,7 +317,7 @@ class Builder(Inputs, ClassGuards):
             return NumpyFunction(value, source)
         for each in guard.function_guards(source, value):
             self.output.guards.add(each)
-        if value in substitutes:
+        if is_substituted(value):
             return self._substitute(value)
         meant = traced_form(value)
         return FunctionTracker(value, source) if meant is value else FunctionTracker(meant, None)
@@ -379,7 +372,7 @@ class Builder(Inputs, ClassGuards):
     def callable(self, value: Any, source: Source) -> VariableTracker:
         if not is_held(source):
             self.output.guards.add(guard.identity_guard(source, value, "BUILTIN_MATCH"))
-        if _is_substituted(value):
+        if is_substituted(value):
             return self._substitute(value)
         return NumpyFunction(value, source) if is_numpy(value) else CallableTracker(value, source)
 

@@ -55,6 +55,14 @@ def substitute(function: Any, by: Any = None) -> None:
         substitutes[function] = by
 
 
+def is_substituted(function: Any) -> bool:
+    """Whether another function is traced in its place. Whatever is callable may be asked for."""
+    try:
+        return bool(substitutes) and function in substitutes
+    except TypeError:  # not hashable
+        return False
+
+
 def traced_form(function: Any) -> Any:
     """What stands for ``function`` in a trace: itself, if nothing else was said."""
     return _traced.get(function, function)

@@ -22,6 +22,7 @@ from jitmagic.tracer.flow.values import Unavailable, Unsure, join_of, meta_of, p
 from jitmagic.tracer.signals import Returned
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
+from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.number import RunTimeNumber
 from jitmagic.tracer.variables.sequences import RangeTracker
 
@@ -169,6 +170,8 @@ class _Cycle:
         tx, recorder = self.tx, self.recorder
         names = rebound_in(self.node)
         bind(tx, {n: v for n, v in variables(tx).items() if n not in names} | dict(entered))
+        shared = {n: c.content for n, c in own_cells(tx).items() if n not in names}
+        known = len(ends)
         recorder.loops.append(Loop(tx, ends))
         with recorder.nested() as body:
             self.enter()
@@ -176,6 +179,9 @@ class _Cycle:
             if flow is None or flow.kind != LEFT:
                 recorder.end_round(_kind(flow))
         recorder.loops.pop()
+        for _, state, _ in ends[known:]:
+            if any(not _is_same(state.get(n), content) for n, content in shared.items()):
+                raise refuse("a call that rebinds a variable of this function")
         return body
 
     def _settle(self, heads: Mapping[str, _Join], first: Ends, rest: Ends) -> bool:
@@ -229,6 +235,12 @@ class _Cycle:
             sure = name in heads and not self.peeled and name not in self.unsure
             after[name] = join.tracker if sure else Unsure(join.tracker, join.node, recorder)
         bind(tx, after)
+
+
+def _is_same(now: VariableTracker | None, before: VariableTracker | None) -> bool:
+    """Whether a name still holds what it held; looking into it makes no difference."""
+    inside = [v.realize() if isinstance(v, Lazy) and v.is_realized else v for v in (now, before)]
+    return inside[0] is inside[1]
 
 
 def _bind(tx: Evaluator, state: Mapping[str, VariableTracker], move: Move, join: _Join) -> bool:
