@@ -41,6 +41,7 @@ __all__ = [
 ]
 
 _SHOWN_KERNELS = 12  # kernels whose source is kept in the notebook file
+_SHOWN_GUARDS = 40  # guards of an entry that a card lists: a model has thousands
 _TEXT_GUARDS = 8  # guards of an entry that the text form lists
 
 
@@ -55,7 +56,10 @@ def guard_sections(story: Story, setting: Setting) -> list[Part]:
         name = entry_name(event.entry, event.resume)
         shown = _few_guards(event.guards, story.function)
         text.append(f"guards of {name} ({len(event.guards)}): {shown}")
-        body += [Paragraph((Strong(name),)), guard_table(event.guards)]
+        body += [Paragraph((Strong(name),)), guard_table(event.guards[:_SHOWN_GUARDS])]
+        rest = len(event.guards) - _SHOWN_GUARDS
+        if rest > 0:
+            body.append(Paragraph((f"{rest} more: ", Mono(f"%jit guards {story.function}"), " lists them all")))
     text += setting.define_in_text("guard")
     body += [*setting.define("guard"), *setting.define_kinds(g for event in guarded for g in event.guards)]
     total = sum(len(c.guards) for c in guarded)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from itertools import zip_longest
 
 from jitmagic.events import GradientRecord
-from jitmagic.report.parts import Details, Mono, Part, Table
+from jitmagic.report.parts import Details, Mono, Paragraph, Part, Table
 from jitmagic.report.story import Story
 from jitmagic.report.terms import Setting
 from jitmagic.report.words import memory, plural
 
 __all__ = ["gradient_sections"]
+
+_SHOWN_LINES = 60  # of each graph
 
 
 def gradient_sections(story: Story, setting: Setting) -> list[Part]:
@@ -22,10 +24,14 @@ def _section(found: GradientRecord) -> Details:
     own = [s for s in found.saved if not s.is_argument]
     total = memory(sum(s.size_bytes for s in own))
     line = f"gradient: {plural(len(own), 'value')} kept from forward to backward, {total}"
-    pairs = zip_longest(found.forward.splitlines(), found.backward.splitlines(), fillvalue="")
-    graphs = Table(("forward", "backward"), tuple((Mono(a), Mono(b)) for a, b in pairs))
+    pairs = list(zip_longest(found.forward.splitlines(), found.backward.splitlines(), fillvalue=""))
+    graphs = Table(("forward", "backward"), tuple((Mono(a), Mono(b)) for a, b in pairs[:_SHOWN_LINES]))
     rows = tuple(
         (Mono(s.name), s.description, "an argument" if s.is_argument else memory(s.size_bytes)) for s in found.saved
     )
     kept = Table(("kept", "what", "memory"), rows, right=frozenset({"memory"}))
-    return Details((line,), [graphs, kept], text=(line,))
+    body: list[Part] = [graphs, kept]
+    if len(pairs) > _SHOWN_LINES:
+        more = f"{len(pairs) - _SHOWN_LINES} more lines of the graphs; the compile event of "
+        body.insert(1, Paragraph((more, Mono("jitmagic.events"), " has them all, in ", Mono("gradient"))))
+    return Details((line,), body, text=(line,))

@@ -18,6 +18,7 @@ from jitmagic.events import (
     EffectRecord,
     Event,
     FallbackEvent,
+    GradientRecord,
     GuardRecord,
     KernelEvent,
     RecompileEvent,
@@ -292,3 +293,19 @@ def test_very_many_kernels_are_cut() -> None:
 def test_several_functions_are_told_in_one_card() -> None:
     text = card([*quiet_cell(), blurred()]).text
     assert [line.split(":")[0] for line in text.splitlines()] == ["smooth", "blur"]
+
+
+def test_the_card_of_a_large_model_stays_small() -> None:
+    """Thousands of guards and of operations would be megabytes in the notebook file."""
+    guards = tuple(
+        GuardRecord(f"m.layer{i}.weight.dtype", "ARRAY_MATCH", f"m.layer{i}.weight", "f8") for i in range(900)
+    )
+    graphs = "\n".join(f"%v{i} = multiply(%v{i - 1}, %x)" for i in range(900))
+    event = replace(compiled(), guards=guards, gradient=GradientRecord(graphs, graphs))
+    html = Report([event], sources=SOURCES, kind="full").html
+    assert len(html) < 150_000
+    assert "860 more" in html
+    assert "%jit guards" in html
+    assert "840 more lines of the graphs" in html
+    assert "m.layer39.weight.dtype" in html
+    assert "m.layer40.weight.dtype" not in html
