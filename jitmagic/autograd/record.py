@@ -9,7 +9,7 @@ import numpy as np
 
 from jitmagic.autograd.modes import is_grad_enabled
 from jitmagic.autograd.node import Edge, ErrorNode, Node, OpNode, Saved, has_rule, like_sequence
-from jitmagic.autograd.recorded import Recorded, is_smooth, needs_gradient, raw, tensors_in
+from jitmagic.autograd.recorded import Recorded, is_smooth, needs_gradient, python_number, raw, tensors_in
 from jitmagic.ops.functional import ViewStep
 from jitmagic.ops.gradients import by_position
 from jitmagic.ops.lowering import View
@@ -106,6 +106,9 @@ def _by_name_only(row: Op, name: str) -> str:
 
 def recorded(kind: Any, row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> Any:
     """``result`` of ``row`` for canonical arguments with Tensors in them, as Tensors of class ``kind``."""
+    if type(result) in (float, complex) and is_grad_enabled() and needs_gradient((args, dict(kwargs))):
+        found = recorded(kind, row, args, kwargs, np.asarray(result)[()])  # 1j * x[0] is Python's number, not NumPy's
+        return python_number(found._data, found._history())
     args, kwargs = by_position(row, args, kwargs)
     edges, sources = histories(args) if is_grad_enabled() and row.vjp != () else ([], [])
     named = options_with_history(kwargs) if kwargs and row.vjp != () else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,15 @@ from jitmagic.autograd.node import Edge, OpNode, Saved, Version, like_sequence
 from jitmagic.errors import GradientError
 from jitmagic.ops.functional import ViewStep
 
-__all__ = ["Recorded", "is_smooth", "needs_gradient", "raw", "tensors_in"]
+__all__ = [
+    "Recorded",
+    "is_smooth",
+    "needs_gradient",
+    "numbers_are_made_by",
+    "python_number",
+    "raw",
+    "tensors_in",
+]
 
 
 def is_smooth(data: Any) -> bool:
@@ -103,6 +112,19 @@ class Recorded:
             f"{what} Tensor that requires a gradient cannot be written in place: its value is what the gradient is "
             "taken at. Write under jm.no_grad(), or into a copy"
         )
+
+
+def numbers_are_made_by(make: Callable[[Any, Edge | None], Any]) -> None:
+    """``make(data, edge)`` gives the Tensor for the Python number with the value of a NumPy scalar."""
+    _makers[:] = [make]
+
+
+def python_number(data: Any, edge: Edge | None) -> Any:
+    """A Tensor that counts as a Python number."""
+    return _makers[0](data, edge)
+
+
+_makers: list[Callable[[Any, Edge | None], Any]] = []
 
 
 def tensors_in(value: Any) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jitmagic.autograd.recorded import Recorded, raw
+from jitmagic.autograd.recorded import Recorded, numbers_are_made_by, raw
 from jitmagic.autograd.tensor import Tensor
 from jitmagic.errors import GradientError
 
@@ -113,3 +113,6 @@ ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
 REFLECTED = frozenset(f"__r{name}__" for name in ARITHMETIC)
 for _name in (*(f"__{n}__" for n in (*ARITHMETIC, "neg", "pos", "abs")), *REFLECTED):
     setattr(WatchedNumber, _name, _with_python_numbers(_name))
+
+
+numbers_are_made_by(WatchedNumber.of)

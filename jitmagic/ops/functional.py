@@ -24,7 +24,9 @@ from jitmagic.errors import InternalError
 from jitmagic.graph.meta import ArrayMeta
 from jitmagic.graph.node import Operation
 from jitmagic.ops.gradients import fit, invoke
+from jitmagic.ops.gradients.elementwise import zero
 from jitmagic.ops.gradients.indices import kinds_of
+from jitmagic.ops.gradients.shapes import shape_of, summed_like
 from jitmagic.ops.lowering import View
 from jitmagic.ops.record import Arguments, Inferred, Op, Rules
 from jitmagic.ops.registry import op
@@ -224,6 +226,19 @@ ADD_AT = op(
     meta=_like_base,
     signature="base, value, index",
     vjp=(lambda g, ans, base, value, index: g, lambda g, ans, base, value, index: fit(g[index], value)),
+)
+
+
+def _of_summed_like(g: Any, ans: Any, given: Any, like: Any) -> Any:
+    return np.broadcast_to(g, shape_of(given))
+
+
+op(
+    "summed_like",
+    summed_like,
+    meta=lambda call: Inferred(ArrayMeta.dense(call.args[0].dtype, call.args[1].shape)),
+    signature="g, like, /",
+    vjp=(_of_summed_like, zero(1)),
 )
 
 

@@ -9,6 +9,7 @@ import ast
 import builtins
 from collections.abc import Iterator
 from types import CodeType, FunctionType
+from typing import Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.frame import Frame, frame_of
@@ -42,8 +43,10 @@ def _readers_called(frame: Frame, function: FunctionType) -> Iterator[str]:
     """The functions, called by their names, that read the variables of a frame."""
     called = [node.func for node in ast.walk(frame.node) if isinstance(node, ast.Call)]
     for name in dict.fromkeys(each.id for each in called if isinstance(each, ast.Name)):
-        found = function.__globals__.get(name)
-        if isinstance(found, FunctionType) and name not in frame.local_names and _FRAMES & set(_names(found.__code__)):
+        found: Any = function.__globals__.get(name)
+        if type(found) is not FunctionType or name in frame.local_names:  # an object may count who asks for its class
+            continue
+        if _FRAMES & set(_names(found.__code__)):
             yield name
 
 

@@ -60,6 +60,27 @@ def test_complex_numbers(number: int) -> None:
     np.testing.assert_allclose(gradient, by_real - 1j * by_imag, rtol=1e-6)
 
 
+ELEMENTS: list[Callable[[Any], Any]] = [
+    lambda x: (1j * x[1]).imag,
+    lambda x: np.angle(x[0] + 1j * x[1]),
+    lambda x: abs(2j / x[1]),
+    lambda x: abs(2j ** x[1]),
+    lambda x: ((2j + x[1]) * (2j - x[0])).imag,
+    lambda x: np.exp(1j * x[1]).real,
+]
+
+
+@pytest.mark.parametrize("number", range(len(ELEMENTS)))
+def test_pythons_complex_numbers_with_elements(number: int) -> None:
+    """``1j * x[0]`` is a complex of Python, which is no end of the record."""
+    function, x = ELEMENTS[number], np.array([0.6, 0.7])
+    for transform in (transforms.value_and_grad(function, 0, False), jm.value_and_grad(function)):
+        value, gradient = transform(x)
+        assert value == function(x)
+        assert type(value) is type(function(x))
+        agree(gradient, central_differences(function, (x,), 0))
+
+
 def test_errors_are_pythons() -> None:
     with pytest.raises(ZeroDivisionError):
         transforms.value_and_grad(lambda r: 1 / r, 0, False)(0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -22,7 +23,7 @@ def executed(path: Path) -> Any:
     notebook = nbformat.read(path, as_version=4)
     place = {"metadata": {"path": str(path.parent)}}
     client = NotebookClient(notebook, timeout=300, kernel_name="python3", extra_arguments=QUIET, resources=place)
-    client.execute()
+    client.execute(env={name: value for name, value in os.environ.items() if name != "MPLBACKEND"})  # plots are shown
     return notebook
 
 

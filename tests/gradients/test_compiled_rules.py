@@ -15,10 +15,36 @@ X = np.random.default_rng(5).uniform(0.5, 1.5, (4, 3))
 M = np.array([[True, False, True]] * 2 + [[False, True, True]] * 2)
 W = np.arange(12.0)
 
+
+def write_where(x: Any) -> Any:
+    y = np.zeros(4)
+    m = x[:, 0] > 1
+    y[m] = x[m, 1]
+    return np.sum(y**2)
+
+
+def change_where(x: Any) -> Any:
+    y = x.copy()
+    m = x > 1
+    y[m] = y[m] ** 2
+    y[~m] *= -1
+    return np.sum(y**3)
+
+
+def add_at(x: Any) -> Any:
+    y = np.zeros(9)
+    np.add.at(y, np.array([0, 1, 1, 5]), x[:, 0] * 3)
+    return np.sum(y**2)
+
+
 PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "masked": lambda x: np.sum(x[M] ** 2),
     "masked by itself": lambda x: np.sum(np.sin(x[x > 1])),
     "mask at run time, twice": lambda x: np.sum(x[x > 1]) * np.mean(x[x < 1.2]),
+    "written through a mask": write_where,
+    "changed through a mask": change_where,
+    "added at places": add_at,
+    "choose": lambda x: np.sum(np.choose([0, 1, 0], [x[0], x[1] * 2]) ** 2),
     "compress": lambda x: np.sum(np.compress([True, False, True, True], x, axis=0) ** 2),
     "extract": lambda x: np.sum(np.extract(M, x) ** 2),
     "extract by itself": lambda x: np.sum(np.extract(x > 1, x) ** 2),

@@ -26,7 +26,7 @@ CAPTURED = {
     "a day that is none": "try:\n    return np.datetime64('2024-99-01')\nexcept ValueError:\n    return x * 2",
     "texts compared": "return names == 'ab', names != 'c', 'ab' == names, names[names == 'ab'], raw == b'c'",
     "texts counted": "return np.count_nonzero(names == 'ab'), np.where(names == 'c', 1, 2), np.unique(names), x + 1",
-    "texts joined": "return names + '_x', 'p' + names, np.char.upper(names), np.strings.str_len(names), x + 1",
+    "texts joined": "return names + '_x', 'p' + names, np.strings.upper(names), np.strings.str_len(names), x + 1",
     "rows put in": "return np.insert(x, 1, 5), np.insert(x, [0, 2], 7), np.insert(x, 1, [8, 9]), np.insert(x, -1, 3)",
     "rows taken out": "return np.delete(x, 1), np.delete(x, [0, 1]), np.delete(x, -1)",
     "edges": "e = np.insert(np.cumsum(x), 0, 0)\nreturn e[1:] - e[:-1], len(e)",

@@ -132,7 +132,7 @@ class Builder:
         return out
 
     def literal(self, value: float, dtype: np.dtype[Any]) -> Value:
-        return self.remember(("literal", type(value), value, dtype), dtype, Literal, value)
+        return self.remember(("literal", type(value), repr(value), dtype), dtype, Literal, value)
 
     def loop(self, recipe: Recipe) -> str:
         """The operand for the inner loop of a ufunc at these dtypes."""
@@ -167,7 +167,7 @@ class Builder:
     def source(self, argument: Any, dtype: np.dtype[Any]) -> Value:
         """The argument before conversion: a value of this kernel, a load, a scalar or a literal."""
         if not isinstance(argument, Node):
-            return self.remember(("literal", type(argument), argument, dtype), dtype, Literal, argument)
+            return self.remember(("literal", type(argument), repr(argument), dtype), dtype, Literal, argument)
         if argument in self.computed:
             return self.computed[argument]
         if is_scalar(argument):

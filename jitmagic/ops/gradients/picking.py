@@ -43,6 +43,7 @@ def of_default(g: Any, ans: Any, condlist: Any, choicelist: Any, default: Any = 
 
 def of_choices(g: Any, ans: Any, a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     n = len(choices)
+    a = np.asarray(a) if isinstance(a, list | tuple) else a
     picked = np.mod(a, n) if mode == "wrap" else np.clip(a, 0, n - 1) if mode == "clip" else a
     found = [fit(np.where(picked == i, g, 0), x) for i, x in enumerate(choices)]
     return np.stack(found) if hasattr(choices, "dtype") else found
@@ -67,13 +68,16 @@ def of_extract(g: Any, ans: Any, condition: Any, arr: Any) -> Any:
 
 def _interval(x: Any, xp: Any) -> Any:
     """The index of the known point before each ``x``, and whether ``x`` lies between the first and the last."""
+    xp = np.asarray(xp) if isinstance(xp, list | tuple) else xp
     place = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, shape_of(xp)[0] - 2)
     return place, (x >= xp[0]) & (x <= xp[-1])
 
 
 def _slopes(x: Any, xp: Any, fp: Any) -> Any:
+    xp, fp = (np.asarray(v) if isinstance(v, list | tuple) else v for v in (xp, fp))
     place, inside = _interval(x, xp)
-    slope = (fp[place + 1] - fp[place]) / (xp[place + 1] - xp[place])
+    left, right = (np.take(fp, p) for p in (place, place + 1))
+    slope = (right - left) / (np.take(xp, place + 1) - np.take(xp, place))
     return place, inside, slope
 
 

@@ -7,7 +7,21 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["as_operand", "axes_of", "cast", "count_of", "fit", "folded_last", "restore_axes", "shape_of", "unbroadcast"]
+from jitmagic.graph.polynomial import symbols_of
+from jitmagic.ops.gradients.calls import invoke
+
+__all__ = [
+    "as_operand",
+    "axes_of",
+    "cast",
+    "count_of",
+    "fit",
+    "folded_last",
+    "restore_axes",
+    "shape_of",
+    "summed_like",
+    "unbroadcast",
+]
 
 
 def shape_of(x: Any) -> tuple[Any, ...]:
@@ -23,10 +37,22 @@ def unbroadcast(g: Any, x: Any) -> Any:
     lead = len(given) - len(shape)
     front = tuple(range(lead))
     pairs = list(zip(shape, given[lead:], strict=True))
+    if type(g) is not np.ndarray and any(is_run_time(n) and not _is_same(n, m) for n, m in pairs):
+        return invoke(summed_like, g, x)
     ones = tuple(lead + i for i, (n, m) in enumerate(pairs) if not _is_same(n, m) and n == 1 and m != 1)
     if front or ones:
         g = np.sum(g, axis=front + ones, keepdims=bool(ones))
     return np.squeeze(g, axis=front) if front and ones else g
+
+
+def is_run_time(n: Any) -> bool:
+    """Whether only the data tell the size ``n``."""
+    return any(symbol.run_time for symbol in symbols_of(n.poly)) if hasattr(n, "poly") else False
+
+
+def summed_like(g: Any, x: Any) -> Any:
+    """``unbroadcast`` as one operation, for sizes that are known at run time only."""
+    return np.array(unbroadcast(np.asarray(g), np.asarray(x)), order="C")
 
 
 def _is_same(n: Any, m: Any) -> bool:
