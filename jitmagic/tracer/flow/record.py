@@ -126,6 +126,7 @@ def recorded(
     except FAILURES as error:
         reason = error.cause if isinstance(error, BreakHere) else error
         output.policy.no_flow[place] = _words(reason)
+        output.policy.no_inline.clear()  # callees that broke may have done so on what only the flow does not know
         raise Restart from None
     return result
 
