@@ -20,7 +20,7 @@ from jitmagic.graph.flow_call import FlowCall, owner_of
 from jitmagic.graph.flow_text import DriverText
 from jitmagic.graph.node import Node
 
-__all__ = ["FlowAdjoint", "Tape", "TapedFlow", "TapedPiece", "check_views", "storage_of"]
+__all__ = ["FlowAdjoint", "Tape", "TapedFlow", "TapedPiece", "check_views"]
 
 
 class Box:
@@ -188,13 +188,6 @@ def check_views(flow: Flow) -> None:
     if not any(node.written() for graph in pieces for node in graph.nodes):
         return
     for graph in pieces:
-        shown = [storage_of(node) for node in graph.outputs]
+        shown = [node.storage for node in graph.outputs]
         if len(set(shown)) < len(shown) or any(node.kind == "input" for node in shown):
             raise Unsupported("no-derivative", "a loop that writes arrays and keeps views of arrays")
-
-
-def storage_of(node: Node) -> Node:
-    """The node whose memory a node shows."""
-    while node.view_of is not None:
-        node = node.view_of
-    return node

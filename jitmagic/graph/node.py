@@ -90,6 +90,14 @@ class Node:
         return tuple(dict.fromkeys(n for n in found if isinstance(n, Node)))
 
     @property
+    def storage(self) -> Node:
+        """The node whose memory this one shows: itself unless it is a view."""
+        node = self
+        while node.view_of is not None:
+            node = node.view_of
+        return node
+
+    @property
     def is_pure(self) -> bool:
         """True if the node may be dropped when nobody reads it."""
         return self.op is None or not (self.op.effects or self.written())

@@ -234,9 +234,7 @@ class OutputGraph:
     def selected_by(self, mask: Node) -> SymInt | None:
         """How many elements ``mask`` selects, if it has selected before and was not written since."""
         known = self.selections.get(mask)
-        if known is None or any(
-            _storage(w) is _storage(mask) for n in self.graph.nodes[known[1] :] for w in n.written()
-        ):
+        if known is None or any(w.storage is mask.storage for n in self.graph.nodes[known[1] :] for w in n.written()):
             return None
         return known[0]
 
@@ -258,7 +256,7 @@ class OutputGraph:
                 self._guard_writeable(node, False)
 
     def _guard_writeable(self, node: Node, is_writeable: bool) -> None:
-        storage = _storage(node)
+        storage = node.storage
         source, meta = self.input_nodes.get(storage), storage.meta
         if source is not None and isinstance(meta, ArrayMeta) and meta.writeable == is_writeable:
             self.guards.add(writeable_guard(source, is_writeable))
@@ -273,10 +271,3 @@ class OutputGraph:
     def freeze(self, text: str, span: Span | None = None) -> None:
         """Note a value that the trace took as fixed, for ``explain``."""
         self.frozen[text if span is None else f"{text} (line {span.line})"] = None
-
-
-def _storage(node: Node) -> Node:
-    """The array whose memory a node shows."""
-    while node.view_of is not None:
-        node = node.view_of
-    return node

@@ -186,7 +186,7 @@ class Tensors:
 
         ``writable`` has announced those that are meant; whoever reads the Tensor then sees the new values.
         """
-        root = _owner(target)
+        root = target.storage
         self.writes.setdefault(root, []).append(node)
         if self._takes_some(node) and (root.kind == "input" or target not in self.nodes):
             raise Unsupported("tensor", "a write in place to a Tensor that existed before, or of one to an array")
@@ -235,7 +235,7 @@ class Tensors:
 
     def _behind(self, node: Node) -> list[Node]:
         """What the value of ``node`` was computed from, as far as derivatives flow."""
-        found = [operand for write in self.writes.get(_owner(node), ()) for operand in _differentiated(write)]
+        found = [operand for write in self.writes.get(node.storage, ()) for operand in _differentiated(write)]
         if node.kind == "item":
             return [*found, node.args[0]]
         return [*found, *(_differentiated(node) if node.kind == "call" else ())]
@@ -271,8 +271,8 @@ class Tensors:
 
     def _check_memory(self, node: Node) -> None:
         """Tensors that share memory know of each other: those of the caller, and two that leave, are left plain."""
-        root = _owner(node)
-        if root.kind == "input" or any(_owner(v) is root and v is not node for v in self.left):
+        root = node.storage
+        if root.kind == "input" or any(v.storage is root and v is not node for v in self.left):
             raise Unsupported("tensor", "Tensors that share memory and leave the function")
         self.left.append(node)
 
@@ -280,12 +280,6 @@ class Tensors:
 def _differentiated(call: Node) -> Iterable[Node]:
     op: Any = call.op
     return nodes_in((call.args, call.kwargs)) if op.vjp != () and op is not GRADIENT else ()
-
-
-def _owner(node: Node) -> Node:
-    while node.view_of is not None:
-        node = node.view_of
-    return node
 
 
 def _takes_tensors(op: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jitmagic.graph import ArrayMeta, Node, PyMeta
 from jitmagic.graph.flow import Flow, Move, Piece, walk
 from jitmagic.graph.flow_call import FlowCall
-from jitmagic.graph.flow_tape import FlowAdjoint, Tape, TapedFlow, check_views, storage_of
+from jitmagic.graph.flow_tape import FlowAdjoint, Tape, TapedFlow, check_views
 from jitmagic.ops.derivatives import gradient_meta
 from jitmagic.ops.functional import PureCall
 from jitmagic.ops.record import Arguments, Inferred, Op
@@ -93,7 +93,7 @@ def _reached(piece: Piece, active: set[Any]) -> set[Any]:
     inside = [node for node, variable in variables.items() if variable in active]
     if not inside:
         return set()
-    written = {storage_of(w) for node in graph.nodes for w in node.written()}
+    written = {w.storage for node in graph.nodes for w in node.written()}
     if written:
         return {variables.get(node, node) for node in (*graph.outputs, *(written & set(variables)))}
     reached = set(inside)

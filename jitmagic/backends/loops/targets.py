@@ -84,7 +84,7 @@ def _is_fancy(subscript: Any) -> bool:
 def _reads_only(node: Node, base: Node, view: Node) -> bool:
     """Whether a call reads of ``base`` only ``view``: NumPy would make a copy of what overlaps otherwise."""
     same = index_map(view)
-    near = [o for o in node.operands() if _root(o) is _root(base)]
+    near = [o for o in node.operands() if o.storage is base.storage]
     return same is not None and all(o.view_of is base and index_map(o) == same for o in near)
 
 
@@ -93,15 +93,9 @@ def _may_write(step: Launch, value: Node, base: Node, view: Node) -> bool:
     kernel = step.built.kernel
     if kernel.shape or value not in step.built.outputs.values() or len(step.built.outputs) != 1:
         return False
-    inside = [name for name, node in step.built.inputs.items() if _root(node) is _root(base)]
+    inside = [name for name, node in step.built.inputs.items() if node.storage is base.storage]
     if not inside:
         return True
     same = index_map(view)
     loads = {s.access.axes for s in kernel.body if isinstance(s, Load) and s.access.operand in inside}
     return len(inside) == 1 and step.built.inputs[inside[0]] is base and same is not None and loads == {same}
-
-
-def _root(node: Node) -> Node:
-    while node.view_of is not None:
-        node = node.view_of
-    return node

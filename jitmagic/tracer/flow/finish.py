@@ -18,7 +18,7 @@ from jitmagic.ops.record import Arguments, Inferred, Op
 from jitmagic.tracer.flow.frames import bind, variables
 from jitmagic.tracer.flow.names import needed_after, rebound_in
 from jitmagic.tracer.flow.record import Ended, Recorder
-from jitmagic.tracer.flow.state import other_arrays, owner
+from jitmagic.tracer.flow.state import other_arrays
 from jitmagic.tracer.flow.values import Unavailable, Unsure, refuse
 from jitmagic.tracer.operands import wrap_node
 from jitmagic.tracer.signals import Returned
@@ -49,13 +49,13 @@ def finish(tx: Evaluator, node: ast.AST, recorder: Recorder, ended: Ended) -> En
     results = {} if ended.value is None else dict.fromkeys(n for n in _nodes(ended.value) if n in own)
     if not returns:
         results |= dict.fromkeys(_results(tx, node, recorder, own))
-    written = {owner(w) for piece in _pieces(body) for n in piece.graph.nodes for w in n.written()}
+    written = {w.storage for piece in _pieces(body) for n in piece.graph.nodes for w in n.written()}
     roots = _Roots(body, own, recorder.tied)
     others = other_arrays(tx.output, tx if returns else None, ended.value)
     loose = _check_results(list(results), others, roots, written)
     operands = _link(body, own, list(results))
     changed = {root for w in written for root in roots.of(w)}
-    positions = tuple(i for i, o in enumerate(operands) if isinstance(o, Node) and owner(o) in changed)
+    positions = tuple(i for i, o in enumerate(operands) if isinstance(o, Node) and o.storage in changed)
     _check_operands(operands, positions)
     flow = Flow(operands, body, tuple(results), positions, loose, tuple(recorder.joins))
     if tx.output.differentiating:
@@ -108,7 +108,7 @@ class _Roots:
         seen: set[Node] = set()
         stack = [node]
         while stack:
-            each = owner(stack.pop())
+            each = stack.pop().storage
             if each in seen:
                 continue
             seen.add(each)
@@ -180,10 +180,10 @@ def _check_results(results: Sequence[Node], others: set[Node], roots: _Roots, wr
 
 
 def _check_operands(operands: Sequence[Any], written: Sequence[int]) -> None:
-    owners = [owner(o) for o in operands if isinstance(o, Node) and isinstance(o.meta, ArrayMeta)]
+    owners = [o.storage for o in operands if isinstance(o, Node) and isinstance(o.meta, ArrayMeta)]
     for index in written:
         operand = operands[index]
-        if operand.view_of is not None or owners.count(owner(operand)) > 1:
+        if operand.view_of is not None or owners.count(operand.storage) > 1:
             raise refuse("an array that is written and read under two names")
 
 

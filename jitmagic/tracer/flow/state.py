@@ -12,7 +12,7 @@ from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.functions import Cell
 from jitmagic.tracer.variables.lazy import Lazy
 
-__all__ = ["State", "changed", "other_arrays", "owner", "snapshot"]
+__all__ = ["State", "changed", "other_arrays", "snapshot"]
 
 State = dict[int, tuple[Any, tuple[Any, ...]]]  # by identity: the object, kept alive, and what it holds
 
@@ -34,14 +34,7 @@ def other_arrays(output: OutputGraph, finished: Any, value: VariableTracker | No
         if evaluator is not finished:
             roots += [*evaluator.locals.values(), *evaluator.cells.values()]
             roots += [c for s in evaluator.scopes for c in s.cells.values()]
-    return {owner(each.node) for each in _reachable(roots) if isinstance(each, ArrayTracker)}
-
-
-def owner(node: Node) -> Node:
-    """The node whose memory a node shows."""
-    while node.view_of is not None:
-        node = node.view_of
-    return node
+    return {each.node.storage for each in _reachable(roots) if isinstance(each, ArrayTracker)}
 
 
 def _roots(output: OutputGraph) -> list[Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -253,14 +253,7 @@ def _result_meta(variable: ir.Var) -> Meta:
 
 def _check_sharing(arrays: Sequence[ir.ArrayParameter], trackers: Sequence[ArrayTracker]) -> None:
     """A written array must be the only name of its memory in the region."""
-
-    def storage(tracker: ArrayTracker) -> Any:
-        found = tracker.node
-        while found.view_of is not None:
-            found = found.view_of
-        return found
-
-    owners = [storage(t) for t in trackers]
+    owners = [t.node.storage for t in trackers]
     for parameter, owner in zip(arrays, owners, strict=True):
         if parameter.is_written and owners.count(owner) > 1:
             raise refuse("an array that is written and read under two names")

@@ -23,13 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["Either", "Ties"]
 
 
-def storage_of(node: Node) -> Node:
-    """The array whose memory a node shows."""
-    while node.view_of is not None:
-        node = node.view_of
-    return node
-
-
 @dataclass(slots=True)
 class Ties:
     """Of one trace: the memory that has two names in the graph, and the place whose form as a flow says so.
@@ -43,11 +36,11 @@ class Ties:
     def add(self, tracker: Either, place: tuple[Any, ...]) -> None:
         """From here on ``tracker`` and the arrays that it may be share memory."""
         for each in (tracker, *tracker.others.values()):
-            self.places[storage_of(each.node)] = place
+            self.places[each.node.storage] = place
 
     def check_write(self, node: Node) -> None:
         """Raises Restart if what is written here would have to show in another array of the graph."""
-        place = self.places.get(storage_of(node))
+        place = self.places.get(node.storage)
         if place is not None:
             self.refuse(place)
 
