@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import itertools
@@ -10,10 +11,12 @@ import logging
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from jitmagic.tracer.frame import frame_of
 from tests.conformance.machine import Machine
 from tests.conformance.sameness import difference
 
@@ -77,12 +80,32 @@ def run(program: Program) -> Outcome:
         (plain.results, plain.arguments, _visible(plain.space)),
         (captured.results, captured.arguments, _visible(captured.space)),
     )
-    return Outcome(found, *first, machine.hits)
+    return Outcome(found or _changed_syntax(program, captured), *first, machine.hits)
+
+
+def _changed_syntax(program: Program, world: World) -> str:
+    """Where capturing has changed the syntax tree of a function, which later captures start from; empty if nowhere."""
+    text = ast.parse(_text_of(program))
+    for value in world.space.values():
+        if isinstance(value, FunctionType) and value.__code__.co_filename.startswith("<program"):
+            found = frame_of(value).node
+            wanted = next(n for n in ast.walk(text) if type(n) is type(found) and _place(n) == _place(found))
+            if ast.dump(found) != ast.dump(wanted):
+                return f"the syntax of {value.__name__} is now {ast.unparse(found)}"
+    return ""
+
+
+def _place(node: Any) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
+def _text_of(program: Program) -> str:
+    return program.text.strip("\n") + "\n"
 
 
 def _world(program: Program) -> World:
     filename = f"<program {program.name} {next(_serial)}>"
-    text = program.text.strip("\n") + "\n"
+    text = _text_of(program)
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     space: dict[str, Any] = {"__name__": "program", "np": np, "A": sample}
     exec(compile(text, filename, "exec", dont_inherit=True), space)

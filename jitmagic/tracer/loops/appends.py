@@ -228,7 +228,7 @@ def _copied(node: Any) -> Any:
     """A copy of the statements; expressions are shared."""
     if isinstance(node, list):
         return [_copied(n) for n in node]
-    if not isinstance(node, ast.stmt):
+    if not isinstance(node, ast.stmt | ast.match_case | ast.ExceptHandler):
         return node
     fields = {name: _copied(value) for name, value in ast.iter_fields(node)}
     return ast.copy_location(type(node)(**fields), node)

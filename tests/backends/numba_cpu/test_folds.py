@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from jitmagic.backends.numba_cpu.program import Program, compile_graph
 from jitmagic.config import configure
 from jitmagic.graph import Graph
 from tests.backends.building import Recorder, assert_agrees
+from tests.conformance.programs import load
 
 
 def both(x: Any, axis: Any = None, kind: str = "sum") -> tuple[Program, Graph]:
@@ -250,3 +252,21 @@ def test_a_fold_of_good_numbers_never_gives_up(name: str, dtype: str) -> None:
         for _ in range(12):
             assert compiled(x).tobytes() == fold(x).tobytes()
     assert "give up" not in str(compiled.jit.breaks())
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8"])
+@pytest.mark.parametrize("expression", ["v.mean()", "np.mean(v)", "(v * 2).mean()", "v.var()", "v.sum() / len(v)"])
+def test_the_mean_of_what_turns_out_to_be_nothing(expression: str, dtype: str) -> None:
+    """The kernel was compiled for some elements; how many there are, only the data tell."""
+    f = load(f"def f(x):\n    v = x[x > 0]\n    return {expression}\n")["f"]
+    compiled = jm.compile(f)
+    for values in ([1, 2, 0, 4], [0, 0, 0, 0], [0, 0], [3, 4, 5, 0], [0] * 300, []):
+        x = np.array(values, dtype)
+        with warnings.catch_warnings(record=True) as expected:
+            warnings.simplefilter("always")
+            wanted = f(x)
+        with warnings.catch_warnings(record=True) as given, jm.configure(demote=False):
+            warnings.simplefilter("always")
+            found = compiled(x)
+        assert (type(found), repr(found)) == (type(wanted), repr(wanted)), values
+        assert [str(w.message) for w in given] == [str(w.message) for w in expected], values

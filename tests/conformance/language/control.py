@@ -584,4 +584,27 @@ def f(x, log):
         ["A(4), []"],
         breaks=1,
     ),
+    Program(
+        "appends in cases and handlers of a loop that breaks the graph",
+        """
+from enum import Enum
+State = Enum("State", "IDLE UP DOWN")
+def f(signal, high, low):
+    state, events, faults = State.IDLE, [], []
+    for i, v in enumerate(signal):
+        try:
+            match state:
+                case State.IDLE | State.DOWN if v > high:
+                    state = State.UP
+                    events.append((i, state.name))
+                case State.UP if v < low:
+                    state = State.DOWN
+                    events.append((i, 1 // (i % 2)))
+        except ZeroDivisionError:
+            faults.append(i)
+    return events, faults, state
+""",
+        ["np.sin(np.arange(12.0)), 0.5, -0.5", "A(14), 0.5, -0.5", "[0.0, 1.0, -1.0, 1.0], 0.5, -0.5"],
+        breaks=1,
+    ),
 )
