@@ -50,7 +50,11 @@ class UserError(JitMagicError):
 
 
 class FullGraphError(UserError):
-    """A graph break was met although ``fullgraph=True`` was asked for."""
+    """A graph break was met although ``fullgraph=True`` was asked for; ``cause`` says where, why, and what to try."""
+
+    def __init__(self, text: str, cause: str = "") -> None:
+        super().__init__(text)
+        self.cause = cause or text
 
 
 class GradientError(UserError, RuntimeError):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.aot.boxed import as_boxed
+from jitmagic.aot.guarded import Checks, Forms, relying_on
 from jitmagic.aot.inference import compile_inference
 from jitmagic.aot.joint.decompose import Table
 from jitmagic.aot.joint.joint_graph import PartitionFn
@@ -25,6 +26,7 @@ from jitmagic.autograd.trees import children_of
 from jitmagic.errors import UserError
 from jitmagic.graph import Graph
 from jitmagic.tracer import marks
+from jitmagic.tracer.capture import FrameState
 
 __all__ = ["AotEntry", "aot_function", "build_entry", "compiled_function"]
 
@@ -47,7 +49,8 @@ class AotOptions:
 class AotEntry:
     """One compiled form. ``call(args, kwargs)`` is the function; the rest is for whoever wants to know.
 
-    ``kind`` is ``training`` or ``inference``; ``plan`` prints what is written and what is an alias (row A30).
+    ``kind`` is ``training`` or ``inference``; ``plan`` prints what is written and what is an alias (row A30);
+    ``checks`` are the guards on what was read: arguments, globals, attributes, the floating-point state.
     """
 
     kind: str
@@ -55,12 +58,17 @@ class AotEntry:
     plan: Any
     phases: Phases
     call: Callable[[tuple[Any, ...], dict[str, Any]], Any]
+    checks: Checks
     training: Training | None = None
     graph: Graph | None = None
 
 
 def build_entry(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: AotOptions
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    options: AotOptions,
+    state: FrameState | None = None,
 ) -> AotEntry:
     """Trace and compile one call: a training pair where an argument requires a gradient, else an inference graph."""
     phases = Phases()
@@ -69,15 +77,15 @@ def build_entry(
             if isinstance(raw(leaf), np.ndarray) and not marks.dynamic_axes(raw(leaf)):
                 for axis in range(raw(leaf).ndim):
                     marks.mark(raw(leaf), "static", axis)
-        traced = trace(function, args, kwargs, dynamic=options.dynamic)
+        traced = trace(function, args, kwargs, dynamic=options.dynamic, state=state)
         captured = _captured(traced, options)
     build = new_build(is_logged=options.enable_log)
     if is_grad_enabled() and any(traced.needs):
         graph, examples, compilers = captured.graph, captured.examples, options.compilers
         pair = compile_training(graph, examples, captured.needs, compilers, build=build, phases=phases)
         if pair is not None:
-            call = traced.program(captured.around(TensorRun(pair)))
-            return AotEntry("training", build, pair.made.plan, phases, call, pair)
+            call = traced.program(captured.around(relying_on(pair.made.plan.guard, TensorRun(pair))))
+            return AotEntry("training", build, pair.made.plan, phases, call, traced.checks(), pair)
     return _inference_entry(traced, captured, options, build, phases)
 
 
@@ -118,8 +126,9 @@ def _inference_entry(
             keep_input_mutations=options.keep_inference_input_mutations,
             decompositions=options.compilers.decompositions,
         )
-    call = traced.program(captured.around(functools.partial(on_tensors, made.run)))
-    return AotEntry("inference", build, made.plan, phases, call, graph=made.pure_graph)
+    run = relying_on(made.plan.guard, functools.partial(on_tensors, made.run))
+    call = traced.program(captured.around(run))
+    return AotEntry("inference", build, made.plan, phases, call, traced.checks(), graph=made.pure_graph)
 
 
 def _noted(program: Any, name: str, sources: list[str]) -> Any:
@@ -155,7 +164,9 @@ def aot_function(
     A compiler is called with a pure graph and example arguments and gives ``run(list of arguments) -> list of
     results``; ``jm.aot.aot_eager`` is one. With Tensors that require a gradient the forward and the backward graph are
     compiled, otherwise one inference graph. The form of a call is compiled once: containers and their keys, dtypes,
-    ranks, which Tensors require a gradient, and sizes unless ``dynamic``.
+    ranks, which Tensors require a gradient, and sizes unless ``dynamic``. What the function reads besides its arguments
+    (globals, attributes, lists) is guarded: where it changed, the call is compiled again. Its effects on Python objects
+    happen at every call, after the graph.
 
     Each graph is told to the log ``jitmagic.aot``, unless ``enable_log`` is false.
 
@@ -174,15 +185,12 @@ def aot_function(
         enable_log,
         functionalize_rng_ops,
     )
-    entries: dict[Any, AotEntry] = {}
+    entries, state = Forms(), FrameState()
 
     @functools.wraps(fn)
     def compiled(*args: Any, **kwargs: Any) -> Any:
         key = (is_grad_enabled(), form_of(args, dynamic), form_of(kwargs, dynamic), sharing((args, kwargs)))
-        entry = entries.get(key)
-        if entry is None:
-            entry = entries[key] = build_entry(fn, args, kwargs, options)
-        return entry.call(args, kwargs)
+        return entries.call(key, args, kwargs, lambda: build_entry(fn, args, kwargs, options, state))
 
     compiled.entries = entries  # type: ignore[attr-defined]  # for whoever wants to look
     return compiled
@@ -220,7 +228,7 @@ def _leaf_form(leaf: Any, dynamic: bool) -> Any:
 
 def sharing(tree: Any) -> tuple[Any, ...]:
     """Which arrays are one, and which may share memory: the graph was made for that (row A23)."""
-    arrays = [raw(leaf) for leaf in _leaves(tree) if isinstance(raw(leaf), np.ndarray)]
+    arrays = [data for leaf in _leaves(tree) if isinstance(data := raw(leaf), np.ndarray)]
     found: list[tuple[Any, ...]] = []
     for i, a in enumerate(arrays):
         for j in range(i):

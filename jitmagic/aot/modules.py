@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from jitmagic.aot.functions import AotOptions, build_entry, form_of, sharing
+from jitmagic.aot.functions import AotEntry, AotOptions, build_entry, form_of, sharing
+from jitmagic.aot.guarded import Forms, Overlap
 from jitmagic.aot.joint.decompose import Table
 from jitmagic.aot.joint.joint_graph import PartitionFn
 from jitmagic.aot.standins import StandIn, mode_of, stand_in_argument, stand_in_array
@@ -14,6 +15,7 @@ from jitmagic.autograd.modes import is_grad_enabled
 from jitmagic.autograd.tensor import Tensor
 from jitmagic.errors import InternalError, UserError
 from jitmagic.nn.module import Module
+from jitmagic.tracer.capture import FrameState
 
 __all__ = ["AotModule", "Lifted", "aot_module", "aot_module_simplified", "members_of", "parameter_tensors"]
 
@@ -37,18 +39,32 @@ class Lifted:
         self.tables = {name: _table(module, name) for name in members_of(module)}
 
     def swapped(self, members: dict[str, Any]) -> Callable[[], None]:
-        """Put the members in; what it gives puts the module's own ones back."""
+        """Put the members in; what it gives puts the module's own ones back, except where the module put others.
+
+        These are in ``members`` too from then on.
+        """
         before = {name: table[key] for name, (table, key) in self.tables.items()}
-        for name, value in members.items():
-            table, key = self.tables[name]
-            table[key] = value
+        given = before | members
+        for name, (table, key) in self.tables.items():
+            table[key] = given[name]
 
         def restore() -> None:
-            for name, value in before.items():
-                table, key = self.tables[name]
-                table[key] = value
+            for name, (table, key) in self.tables.items():
+                now = table.get(key)
+                if now is given[name]:
+                    table[key] = before[name]
+                    continue
+                table[key] = _as_before(before[name], now)
+                if name in members:
+                    members[name] = table[key]
 
         return restore
+
+
+def _as_before(value: Any, now: Any) -> Any:
+    """What the module put in the place of ``value``: an array again, if no gradient flows through it."""
+    is_plain = isinstance(now, Tensor) and not isinstance(value, Tensor) and not now.requires_grad
+    return now.numpy() if is_plain else now
 
 
 def _table(module: Module, name: str) -> tuple[dict[str, Any], str]:
@@ -71,7 +87,8 @@ class AotModule(Module):
         object.__setattr__(self, "tensors", parameter_tensors(module))
         object.__setattr__(self, "_options", options)
         object.__setattr__(self, "_lifted", Lifted(module))
-        object.__setattr__(self, "entries", {})
+        object.__setattr__(self, "entries", Forms())
+        object.__setattr__(self, "_state", FrameState())
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         module = self.orig_module
@@ -79,13 +96,19 @@ class AotModule(Module):
         restore = self._lifted.swapped(self.tensors)
         try:
             dynamic = self._options.dynamic
-            key = (is_grad_enabled(), module.training, form_of(args, dynamic), form_of(kwargs, dynamic), sharing(args))
-            entry = self.entries.get(key)
-            if entry is None:
-                entry = self.entries[key] = build_entry(module, args, kwargs, self._options)
-            return entry.call(args, kwargs)
+            forms = form_of(args, dynamic), form_of(kwargs, dynamic)
+            key = (is_grad_enabled(), module.training, *forms, sharing((args, kwargs)), recorded_members(module))
+            return self.entries.call(key, args, kwargs, lambda: self._entry(args, kwargs))
         finally:
             restore()
+
+    def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> AotEntry:
+        return build_entry(self.orig_module, args, kwargs, self._options, self._state)
+
+
+def recorded_members(module: Module) -> tuple[str, ...]:
+    """The names of the parameters and buffers through which a gradient flows."""
+    return tuple(n for n, v in members_of(module).items() if isinstance(v, Tensor) and v.requires_grad)
 
 
 def parameter_tensors(module: Module) -> dict[str, Tensor]:
@@ -105,9 +128,9 @@ def _tensor_over(array: Any) -> Tensor:
 
 def _refresh(tensors: dict[str, Tensor], module: Module) -> None:
     """A parameter that was replaced gets another Tensor."""
-    made = {id(t._data): t for t in tensors.values()}
+    made = {id(t._values): t for t in tensors.values()}
     for name, array in module.named_parameters(remove_duplicate=False):
-        if name in tensors and tensors[name] is not array and tensors[name]._data is not array:
+        if name in tensors and tensors[name] is not array and tensors[name]._values is not array:
             tensors[name] = made.setdefault(id(array), _tensor_over(array))
 
 
@@ -154,7 +177,9 @@ def aot_module_simplified(
 ) -> Callable[..., Any]:
     """An ordinary function of the module's inputs, compiled now for arguments like ``args``, which are flat.
 
-    Parameters and buffers are read once, now: writes into them are seen later, other arrays in their place are not.
+    Parameters and buffers are read once, now: writes into them, and what the module itself assigns, are seen later;
+    other arrays in their place are not. A call that differs in what was relied on (sizes, dtypes, a setting that the
+    module read) is a UserError.
     ``sources`` names the full argument list, parameters first: they must be as many, and no two the same. Stand-ins
     among ``args`` decide whether sizes are symbols; no real array is touched then until the first call.
     """
@@ -167,14 +192,14 @@ def aot_module_simplified(
     options = AotOptions(
         compilers, dynamic, keep_inference_input_mutations, functionalize_rng_ops=functionalize_rng_ops
     )
-    lifted = Lifted(mod)
+    lifted, name = Lifted(mod), type(mod).__name__
     kept: dict[str, Any] = {name: stand_in_array(value) for name, value in members.items()}
     tensors = parameter_tensors(mod)
     kept |= tensors
     entry = _with(lifted, kept, lambda: build_entry(mod, tuple(map(stand_in_argument, args)), {}, options))
 
     def forward(*runtime_args: Any) -> Any:
-        return _with(lifted, kept, lambda: entry.call(runtime_args, {}))
+        return _with(lifted, kept, lambda: _served(entry, runtime_args, name))
 
     def zero_grad() -> None:
         for tensor in tensors.values():
@@ -186,6 +211,23 @@ def aot_module_simplified(
     described.named_buffers = mod.named_buffers
     described.entry = entry
     return forward
+
+
+def _served(entry: AotEntry, args: tuple[Any, ...], name: str) -> Any:
+    """A call of what was compiled for one form of arguments. Raises UserError for another."""
+    failure = None if entry.checks.holds(args, {}) else entry.checks.failure(args, {})
+    if failure is not None:
+        raise UserError(
+            f"aot_module_simplified compiled {name} for {failure.guard.text} = {failure.guard.then}; in this call it "
+            f"is {failure.now}. Compile again for such arguments, give stand-ins with symbolic sizes, or use aot_module"
+        )
+    try:
+        return entry.call(args, {})
+    except Overlap:
+        raise UserError(
+            f"aot_module_simplified compiled {name} for arguments that share memory otherwise than those of this call, "
+            "and it writes into them: copy them, or use aot_module"
+        ) from None
 
 
 def _named(pairs: Any, tensors: dict[str, Tensor]) -> Iterator[tuple[str, Any]]:

@@ -30,7 +30,7 @@ TWICE = (
 
 def on_tensors(run: Any, arguments: list[Any]) -> list[Any]:
     """``run`` without gradients: results are Tensors without history, arguments that come back are themselves."""
-    known = {id(a._data): a for a in arguments if isinstance(a, Recorded)}
+    known = {id(a._values): a for a in arguments if isinstance(a, Recorded)}
     if not known:
         return list(run(arguments))
     given = [raw(a) for a in arguments]
@@ -102,7 +102,7 @@ class TensorRun:
         for copy in self.training.made.plan.copy_backs:
             target = args[copy.argument]
             if isinstance(target, Recorded):
-                target._version.before_write(target._data)
+                target._version.before_write(target._values)
             raw(target)[...] = results[copy.result]
             if isinstance(target, Recorded):
                 edge = self._edge(node, copy.result)

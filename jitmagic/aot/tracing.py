@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.aot.guarded import Checks
 from jitmagic.autograd.recorded import Recorded, raw
 from jitmagic.autograd.trees import leaves_of
-from jitmagic.errors import UserError
+from jitmagic.errors import FullGraphError, UserError
 from jitmagic.graph import Graph
 from jitmagic.tracer.capture import Capture, FrameState, Options
 from jitmagic.tracer.guards.kinds import NAMES
@@ -44,13 +45,26 @@ class Traced:
         """Which inputs are Tensors that require a gradient."""
         return [isinstance(v, Recorded) and v._history() is not None for v in self.values]
 
+    @property
+    def names(self) -> dict[str, Any]:
+        """What the program and the guards read besides the arguments."""
+        return {**NAMES, "G": self.caller.__globals__, "B": vars(builtins), "C": self.caller.__closure__ or ()}
+
     def program(self, run: Run) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
         """``program(args, kwargs)`` loads the inputs, calls ``run(inputs)``, builds the result."""
-        own = vars(builtins)
-        names = {**NAMES, "G": self.caller.__globals__, "B": own, "C": self.caller.__closure__ or ()}
         return make_program(
-            self.record, ("args", "kwargs"), names, run, title=self.name, takes_cells=False, block=lambda body: body
+            self.record,
+            ("args", "kwargs"),
+            self.names,
+            run,
+            title=self.name,
+            takes_cells=False,
+            block=lambda body: body,
         )
+
+    def checks(self) -> Checks:
+        """The guards; call it when the graph is compiled, which may ask for more."""
+        return Checks(self.record, self.names)
 
 
 def trace(
@@ -60,10 +74,12 @@ def trace(
     *,
     dynamic: bool,
     unknown_ints: bool = False,
+    state: FrameState | None = None,
 ) -> Traced:
     """Capture ``function(*args, **kwargs)`` whole; Tensors count as arrays.
 
-    With ``unknown_ints`` the ints among the arguments are sizes that no decision depends on.
+    With ``unknown_ints`` the ints among the arguments are sizes that no decision depends on. ``state`` is what earlier
+    traces of the function have seen.
 
     Raises UserError if there is a graph break: it names what is in the way.
     """
@@ -75,7 +91,10 @@ def trace(
     _refuse_subclasses((args, kwargs))
     name = getattr(function, "__qualname__", type(function).__qualname__)
     options = Options(dynamic=bool(dynamic), fullgraph=True, tensors=True, unknown_ints=unknown_ints)
-    found = capture(call, {"args": args, "kwargs": kwargs}, options, FrameState())
+    try:
+        found = capture(call, {"args": args, "kwargs": kwargs}, options, state or FrameState())
+    except FullGraphError as error:
+        raise UserError(f"{name} cannot be captured as one graph: {error.cause}") from None
     if found.plain_reason:
         hint = f"; {found.plain_hint}" if found.plain_hint else ""
         raise UserError(f"{name} cannot be captured as one graph: {found.plain_reason}{hint}")

@@ -33,7 +33,7 @@ def call_form(kind: Any, function: Call, row: Op, form: Form, args: Any, kwargs:
     if out is not None:
         rest = {k: v for k, v in options.items() if k != "out"}
         return write_into(kind, out, lambda: function(*raw(args), **raw(kwargs)), row, canonical, rest)
-    if row.writes and not isinstance(getattr(canonical[0], "_data", None), np.generic):
+    if row.writes and not isinstance(getattr(canonical[0], "_values", None), np.generic):
         result = write(canonical[0], row.call, row, canonical, options)
         return result if result is None else canonical[0]
     return recorded(kind, row, canonical, options, function(*raw(args), **raw(kwargs)))
@@ -83,7 +83,7 @@ def _refusing(kind: Any, function: Any, args: Any, kwargs: Any) -> Any:
     entries = result if isinstance(result, tuple | list) else (result,)
     node = ErrorNode(name, f"{name} has no gradient here; detach what goes into it", edges, len(entries))
     for i, entry in enumerate(entries):
-        if isinstance(entry, Recorded) and is_smooth(entry._data):
+        if isinstance(entry, Recorded) and is_smooth(entry._values):
             entry._edge = (node, i)
     return result
 
@@ -142,7 +142,7 @@ def _at(kind: Any, ufunc: np.ufunc, inputs: Any, kwargs: dict[str, Any]) -> Any:
     if needs_gradient(inputs) and is_grad_enabled():
         raise GradientError(f"np.{ufunc.__name__}.at has no gradient; np.add.at has")
     if isinstance(target, Recorded):
-        target._version.before_write(target._data)
+        target._version.before_write(target._values)
     ufunc.at(*raw(inputs))
     return None
 

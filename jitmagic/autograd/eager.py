@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.autograd.pullbacks import Pullback, PullbackForm
-from jitmagic.autograd.recorded import Recorded, raw
+from jitmagic.autograd.recorded import Recorded, foreign_array, raw
 from jitmagic.autograd.tape import tape_vjp
 from jitmagic.autograd.trees import leaves_of, map_leaves
 from jitmagic.errors import GradientError
@@ -107,6 +107,12 @@ def _place(place: int, args: tuple[Any, ...], name: str) -> int:
 
 def _check_leaf(leaf: Any, name: str) -> None:
     data = raw(leaf)
+    foreign = foreign_array(data)
+    if foreign:
+        raise GradientError(
+            f"{name} cannot be differentiated by a {foreign}, a subclass of ndarray with rules of its own: "
+            "pass a plain array (np.asarray(x)), or leave it out of argnums"
+        )
     dtype = np.asarray(data).dtype if isinstance(data, np.ndarray | np.generic | int | float | complex) else None
     if dtype is not None and dtype.kind in "fc" and not isinstance(data, int):
         return

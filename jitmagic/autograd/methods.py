@@ -60,10 +60,10 @@ def install(kind: Any) -> None:
     for name in PLAIN:
         setattr(kind, name, _plain(name))
     for name in READ_ONLY:
-        setattr(kind, name, property(operator.attrgetter(f"_data.{name}"), doc=f"As ``ndarray.{name}``."))
+        setattr(kind, name, property(operator.attrgetter(f"_values.{name}"), doc=f"As ``ndarray.{name}``."))
     for name in ATTRIBUTES:
         setattr(kind, name, property(_method(name, operator.attrgetter(name)), doc=f"As ``ndarray.{name}``."))
-    kind.shape = property(operator.attrgetter("_data.shape"), _set_shape, doc="As ``ndarray.shape``.")
+    kind.shape = property(operator.attrgetter("_values.shape"), _set_shape, doc="As ``ndarray.shape``.")
 
 
 def _named(function: Any, name: str) -> Callable[..., Any]:
@@ -99,7 +99,7 @@ def _in_place(name: str) -> Callable[..., Any]:
     function = getattr(operator, name.strip("_"))
 
     def operate(self: Any, other: Any) -> Any:
-        if isinstance(self._data, np.generic):  # scalars are not written to: a new Tensor comes out
+        if isinstance(self._values, np.generic):  # scalars are not written to: a new Tensor comes out
             return NotImplemented
         row, form = lookup_method(name)  # type: ignore[misc]  # every one is registered
         return call_form(type(self), function, row, form, (self, other), {})
@@ -121,7 +121,7 @@ def _method(name: str, function: Callable[..., Any] | None = None) -> Callable[.
 
 def _plain(name: str) -> Callable[..., Any]:
     def method(self: Recorded, *args: Any, **kwargs: Any) -> Any:
-        return getattr(self._data, name)(*raw(args), **raw(kwargs))
+        return getattr(self._values, name)(*raw(args), **raw(kwargs))
 
     method.__doc__ = f"As ``ndarray.{name}``; the result has no history."
     return _named(method, name)
@@ -130,7 +130,7 @@ def _plain(name: str) -> Callable[..., Any]:
 def _set_shape(self: Recorded, shape: Any) -> None:
     """``x.shape = ...``: the Tensor becomes a reshaped view of what it was; its array keeps the shape it had."""
     try:
-        data = np.reshape(self._data, shape, copy=False)
+        data = np.reshape(self._values, shape, copy=False)
     except ValueError as error:
         raise AttributeError(f"the shape cannot become {shape} in place: {error}") from None
     if any(each() is not None for each in self._views):
@@ -141,4 +141,4 @@ def _set_shape(self: Recorded, shape: Any) -> None:
         self._edge = view._edge
         if self._root is not None:
             self._path = view._path
-    self._data = data
+    self._values = data

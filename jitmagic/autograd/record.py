@@ -9,7 +9,15 @@ import numpy as np
 
 from jitmagic.autograd.modes import is_grad_enabled
 from jitmagic.autograd.node import Edge, ErrorNode, Node, OpNode, Saved, has_rule, like_sequence
-from jitmagic.autograd.recorded import Recorded, is_smooth, needs_gradient, python_number, raw, tensors_in
+from jitmagic.autograd.recorded import (
+    Recorded,
+    foreign_array,
+    is_smooth,
+    needs_gradient,
+    python_number,
+    raw,
+    tensors_in,
+)
 from jitmagic.ops.functional import ViewStep
 from jitmagic.ops.gradients import by_position
 from jitmagic.ops.lowering import View
@@ -49,7 +57,7 @@ def saved_arguments(row: Op, args: tuple[Any, ...], sources: Sources) -> tuple[A
 
     def keep(value: Any) -> Any:
         if isinstance(value, Recorded):
-            return value._saved(value._history(), reads or not is_smooth(value._data))
+            return value._saved(value._history(), reads or not is_smooth(value._values))
         if isinstance(value, list | tuple):
             return like_sequence(value, map(keep, value))
         if isinstance(value, slice):
@@ -79,7 +87,7 @@ def node_of(
     row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any], edges: Any, sources: Sources, outputs: int
 ) -> Node:
     """The node of a call; one that refuses where the row has no rules."""
-    reason = without_rules(row, sources)
+    reason = without_rules(row, sources) or _among_foreign_arrays(row, args)
     if reason:
         return ErrorNode(row.name, reason, edges, outputs)
     return OpNode(row, saved_arguments(row, args, sources), raw(kwargs), edges, sources, outputs)
@@ -95,6 +103,20 @@ def without_rules(row: Op, sources: Sources) -> str:
     return ""
 
 
+def _among_foreign_arrays(row: Op, args: tuple[Any, ...]) -> str:
+    """Why the rules of ``row`` do not hold for these operands: one is of a class with rules of its own."""
+    entries = (item for value in args for item in (value if isinstance(value, list | tuple) else (value,)))
+    foreign = next(filter(None, map(foreign_array, map(_data_of, entries))), "")
+    if not foreign:
+        return ""
+    what = f"np.{row.name} of a {foreign}, a subclass of ndarray with rules of its own,"
+    return f"{what} has no gradient: use np.asarray(x)"
+
+
+def _data_of(value: Any) -> Any:
+    return value._values if isinstance(value, Recorded) else value
+
+
 def options_with_history(kwargs: Mapping[str, Any]) -> list[str]:
     """Names of options that are Tensors whose gradient is recorded: no rule tells theirs."""
     return [name for name, value in kwargs.items() if needs_gradient(value)] if is_grad_enabled() else []
@@ -108,7 +130,7 @@ def recorded(kind: Any, row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any
     """``result`` of ``row`` for canonical arguments with Tensors in them, as Tensors of class ``kind``."""
     if type(result) in (float, complex) and is_grad_enabled() and needs_gradient((args, dict(kwargs))):
         found = recorded(kind, row, args, kwargs, np.asarray(result)[()])  # 1j * x[0] is Python's number, not NumPy's
-        return python_number(found._data, found._history())
+        return python_number(found._values, found._history())
     args, kwargs = by_position(row, args, kwargs)
     edges, sources = histories(args) if is_grad_enabled() and row.vjp != () else ([], [])
     named = options_with_history(kwargs) if kwargs and row.vjp != () else []
@@ -142,7 +164,7 @@ def recorded(kind: Any, row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any
 
 
 def _kept(result: Any) -> Any:
-    return Saved(result._data, None, result._version, type(result)) if isinstance(result, Recorded) else result
+    return Saved(result._values, None, result._version, type(result)) if isinstance(result, Recorded) else result
 
 
 def _result(
@@ -153,9 +175,9 @@ def _result(
         return data
     if isinstance(data, np.ndarray):
         for place, entry, tensor in operands(args):
-            if data is tensor._data:
+            if data is tensor._values:
                 return tensor
-            if entry is None and isinstance(tensor._data, np.ndarray) and np.may_share_memory(data, tensor._data):
+            if entry is None and isinstance(tensor._values, np.ndarray) and np.may_share_memory(data, tensor._values):
                 return _view(kind, data, edge, tensor, ViewStep(row, _others(args, place), raw(kwargs), place, item))
     return kind._made(data, edge)
 

@@ -14,6 +14,7 @@ from jitmagic.ops.functional import ViewStep
 
 __all__ = [
     "Recorded",
+    "foreign_array",
     "is_smooth",
     "needs_gradient",
     "numbers_are_made_by",
@@ -28,15 +29,28 @@ def is_smooth(data: Any) -> bool:
     return isinstance(data, np.ndarray | np.generic) and data.dtype.kind in "fc"
 
 
+def foreign_array(value: Any) -> str:
+    """The name of the class of ``value``, if that is a subclass of ndarray with rules of its own; else nothing.
+
+    ``np.matrix`` multiplies otherwise and masked arrays leave elements out, which no rule knows. Arrays in files
+    (``np.memmap``) calculate as plain ones.
+    """
+    kind = type(value)
+    if kind is np.ndarray or not isinstance(value, np.ndarray) or kind is np.memmap:
+        return ""
+    return kind.__name__
+
+
 class Recorded:
-    """``_data`` is an ndarray, or the NumPy scalar that an operation gave.
+    """``_values`` is an ndarray, or the NumPy scalar that an operation gave. (It has no name that
+    NumPy looks for: masked arrays would take ``_data`` for their own and lose the history.)
 
     A view of another Tensor knows its ``_root``, the Tensor that owns the memory, and the ``_path`` of view operations
     that leads to it. All of them share one ``_version``, which counts writes. A recorded write through any of them
     changes the history of the root, and its ``_epoch``; views see by it that their own history is out of date.
     """
 
-    _data: Any
+    _values: Any
     _edge: Edge | None
     _requires: bool
     _version: Version
@@ -54,7 +68,7 @@ class Recorded:
         return self
 
     def _set(self, data: Any, edge: Edge | None, requires: bool, version: Version | None = None) -> None:
-        self._data = data
+        self._values = data
         self._edge = edge
         self._requires = requires
         self._version = Version() if version is None else version
@@ -74,7 +88,7 @@ class Recorded:
 
     def _along_path(self, root: Recorded) -> Edge | None:
         """The history of a view whose root was written: the views of what the root is now."""
-        edge, data = root._history(), root._data
+        edge, data = root._history(), root._values
         if edge is None:
             return None
         for step in self._path:
@@ -97,7 +111,7 @@ class Recorded:
         self._views.append(weakref.ref(view))
 
     def _saved(self, edge: Edge | None, reads: bool = False) -> Saved:
-        return Saved(self._data, edge, self._version, type(self), reads)
+        return Saved(self._values, edge, self._version, type(self), reads)
 
     def _owner(self) -> Recorded:
         return self if self._root is None else self._root
@@ -144,7 +158,7 @@ def needs_gradient(value: Any) -> bool:
 def raw(value: Any) -> Any:
     """The nesting with the data of each Tensor in its place: an array, a NumPy scalar or a Python number."""
     if isinstance(value, Recorded):
-        return value._data.item() if value._is_python else value._data
+        return value._values.item() if value._is_python else value._values
     if isinstance(value, tuple | list):
         return like_sequence(value, map(raw, value))
     if isinstance(value, dict):

@@ -32,7 +32,7 @@ def gradients(
     """
     targets = [_entry(x) for x in inputs]
     roots = [
-        (edge, g if create_graph or not isinstance(g, Recorded) else g._data)
+        (edge, g if create_graph or not isinstance(g, Recorded) else g._values)
         for out, g in zip(outputs, cotangents, strict=True)
         if isinstance(out, Recorded) and (edge := out._history()) is not None
     ]
@@ -49,7 +49,7 @@ def _entry(x: Any) -> Any:
 
 
 def _found(entry: Any, x: Any) -> Any:
-    return np.zeros_like(x._data) if entry is None else entry[1]
+    return np.zeros_like(x._values) if entry is None else entry[1]
 
 
 def tape_vjp(function: Callable[..., Any], primals: Sequence[Any]) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
@@ -92,7 +92,7 @@ def _called(function: Callable[..., Any], watched: list[Tensor]) -> Any:
 
 def _watched(primal: Any) -> Tensor:
     """A Tensor over the same memory that is computed from nothing but a mark; it may be written in place."""
-    data = primal._data if isinstance(primal, Recorded) else _as_data(primal)
+    data = primal._values if isinstance(primal, Recorded) else _as_data(primal)
     if not is_smooth(data):
         raise GradientError(f"a gradient by an argument of dtype {data.dtype}: only real and complex numbers have one")
     edges = [edge] if isinstance(primal, Recorded) and (edge := primal._history()) is not None else []
@@ -115,9 +115,9 @@ def _mark(watched: Tensor) -> Any:
 
 
 def _started(g: Any, out: Any, create: bool) -> Any:
-    data = g._data if isinstance(g, Recorded) else np.asarray(g)
-    if data.shape != out._data.shape:
-        raise GradientError(f"a cotangent of shape {data.shape} for a value of shape {out._data.shape}")
+    data = g._values if isinstance(g, Recorded) else np.asarray(g)
+    if data.shape != out._values.shape:
+        raise GradientError(f"a cotangent of shape {data.shape} for a value of shape {out._values.shape}")
     if create:
-        return g if isinstance(g, Recorded) else Tensor._made(data.astype(out._data.dtype))
-    return data.astype(out._data.dtype)
+        return g if isinstance(g, Recorded) else Tensor._made(data.astype(out._values.dtype))
+    return data.astype(out._values.dtype)

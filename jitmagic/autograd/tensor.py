@@ -11,7 +11,7 @@ import numpy as np
 from jitmagic.autograd.backward import walk
 from jitmagic.autograd.dispatch import call_function, call_ufunc
 from jitmagic.autograd.methods import install
-from jitmagic.autograd.recorded import Recorded, is_smooth, raw
+from jitmagic.autograd.recorded import Recorded, foreign_array, is_smooth, raw
 from jitmagic.autograd.writing import set_item
 from jitmagic.errors import GradientError
 
@@ -28,14 +28,21 @@ class Tensor(Recorded):
     place (``x[1:] += y``, ``out=``, ``np.copyto``) are recorded too, also through views; leaves refuse them, except
     under ``jm.no_grad()``.
 
-    Raises GradientError for a dtype that is neither real nor complex with ``requires_grad=True``.
+    Raises GradientError for a dtype that is neither real nor complex with ``requires_grad=True``, and for subclasses of
+    ndarray (``np.matrix``, masked arrays).
     """
 
     grad: Tensor | None
     __array_priority__ = 1000
 
     def __init__(self, array: Any, requires_grad: bool = False) -> None:
-        data = array._data if isinstance(array, Recorded) else np.asarray(array)
+        foreign = foreign_array(array)
+        if foreign:
+            raise GradientError(
+                f"a Tensor got a {foreign}, a subclass of ndarray with rules of its own, which it would lose: "
+                "pass a plain array, such as np.asarray(x)"
+            )
+        data = array._values if isinstance(array, Recorded) else np.asarray(array)
         self._set(data, None, False, array._version if isinstance(array, Recorded) else None)
         if requires_grad:
             self.requires_grad_()
@@ -57,9 +64,9 @@ class Tensor(Recorded):
             if requires_grad:
                 return self
             raise GradientError("requires_grad of a computed Tensor cannot be turned off: use detach()")
-        if requires_grad and not is_smooth(self._data):
+        if requires_grad and not is_smooth(self._values):
             raise GradientError(
-                f"a Tensor of dtype {self._data.dtype} has no gradients: only real and complex numbers do"
+                f"a Tensor of dtype {self._values.dtype} has no gradients: only real and complex numbers do"
             )
         self._requires = requires_grad
         return self
@@ -78,7 +85,7 @@ class Tensor(Recorded):
 
     def detach(self) -> Tensor:
         """The same memory without history: what is done with it is not recorded."""
-        found: Tensor = type(self)._made(self._data, None, self._version)
+        found: Tensor = type(self)._made(self._values, None, self._version)
         return found
 
     @property
@@ -107,7 +114,7 @@ class Tensor(Recorded):
 
     def _starting(self, gradient: Any, as_tensor: bool) -> Any:
         """The cotangent that a backward pass starts with."""
-        data = self._data
+        data = self._values
         if gradient is None:
             if data.size != 1 or data.dtype.kind == "c":
                 raise GradientError(
@@ -138,7 +145,7 @@ class Tensor(Recorded):
         elif self.grad.requires_grad or (isinstance(found, Tensor) and found.requires_grad):
             self.grad = self.grad + found
         else:
-            self.grad = type(self)._made(np.asarray(np.add(self.grad._data, raw(found), order="C")))
+            self.grad = type(self)._made(np.asarray(np.add(self.grad._values, raw(found), order="C")))
 
     def zero_grad(self) -> None:
         """Forget ``grad``."""
@@ -165,11 +172,11 @@ class Tensor(Recorded):
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """The array itself, sharing memory; what is done with it is not recorded."""
-        return np.asarray(self._data)
+        return np.asarray(self._values)
 
     def item(self, *args: int) -> Any:
         """One element as a Python number, which has no history."""
-        return self._data.item(*args)
+        return self._values.item(*args)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if self.requires_grad:
@@ -177,7 +184,7 @@ class Tensor(Recorded):
                 "a Tensor that requires a gradient became a plain array here, which would lose its history: use "
                 "NumPy's functions on the Tensor itself (np.stack for a list of Tensors), or detach() it first"
             )
-        return np.array(self._data, dtype=dtype, copy=copy)
+        return np.array(self._values, dtype=dtype, copy=copy)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return call_ufunc(type(self), ufunc, method, inputs, kwargs)
@@ -189,54 +196,54 @@ class Tensor(Recorded):
         set_item(self, index, value)
 
     def __len__(self) -> int:
-        return len(self._data)
+        return len(self._values)
 
     def __iter__(self) -> Iterator[Any]:
-        if not self._data.ndim:
+        if not self._values.ndim:
             raise TypeError("iteration over a 0-d Tensor")
         rows: Any = self
-        return (rows[i] for i in range(len(self._data)))
+        return (rows[i] for i in range(len(self._values)))
 
     def __bool__(self) -> bool:
-        return bool(self._data)
+        return bool(self._values)
 
     def __int__(self) -> int:
-        return int(self._data)
+        return int(self._values)
 
     def __float__(self) -> float:
-        return float(self._data)
+        return float(self._values)
 
     def __complex__(self) -> complex:
-        return complex(self._data)
+        return complex(self._values)
 
     def __index__(self) -> int:
-        index: int = self._data.__index__()
+        index: int = self._values.__index__()
         return index
 
     def __contains__(self, value: Any) -> bool:
-        return bool(np.any(self._data == raw(value)))
+        return bool(np.any(self._values == raw(value)))
 
     __hash__ = object.__hash__  # by identity, and in C: an optimiser finds its state by it
 
     def __format__(self, spec: str) -> str:
-        return format(self._data, spec) if not self._data.ndim else format(str(self), spec)
+        return format(self._values, spec) if not self._values.ndim else format(str(self), spec)
 
     def __repr__(self) -> str:
-        inner = repr(np.asarray(self._data)).removeprefix("array(").removesuffix(")")
+        inner = repr(np.asarray(self._values)).removeprefix("array(").removesuffix(")")
         return f"Tensor({inner}{', requires_grad=True' if self.requires_grad else ''})"
 
     def __str__(self) -> str:
-        return str(self._data)
+        return str(self._values)
 
     def __reduce__(self) -> Any:
         if not self.is_leaf:
             raise GradientError("a computed Tensor cannot be pickled or copied with its history: detach() it first")
-        return type(self), (np.asarray(self._data), self._requires)
+        return type(self), (np.asarray(self._values), self._requires)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         kind, (data, requires) = self.__reduce__()
         found: Tensor = kind(data.copy(), requires)
-        found.grad = None if self.grad is None else type(self)._made(self.grad._data.copy())
+        found.grad = None if self.grad is None else type(self)._made(self.grad._values.copy())
         memo[id(self)] = found
         return found
 

@@ -40,7 +40,7 @@ class Watched(Tensor):
 
     def tolist(self) -> Any:
         self._refuse_to_leave()
-        return self._data.tolist()
+        return self._values.tolist()
 
 
 class WatchedNumber(Watched):
@@ -72,13 +72,13 @@ class WatchedNumber(Watched):
 
     def _strong(self) -> Any:
         """The same number for NumPy, whose dtype counts."""
-        return Watched._made(self._data, self._history())
+        return Watched._made(self._values, self._history())
 
     @staticmethod
     def _number_from(found: Any) -> Any:
         if not isinstance(found, Recorded):
             return np.asarray(found)[()].item()
-        return WatchedNumber.of(np.asarray(found._data)[()], found._history())
+        return WatchedNumber.of(np.asarray(found._values)[()], found._history())
 
     @classmethod
     def of(cls, data: Any, edge: Any) -> WatchedNumber:

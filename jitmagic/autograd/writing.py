@@ -36,9 +36,9 @@ def write(target: Any, perform: Callable[..., Any], row: Op, args: tuple[Any, ..
     if is_grad_enabled():
         target._check_may_write()
     node: Node | None = None
-    if edges and is_smooth(target._data):
+    if edges and is_smooth(target._values):
         node = node_of(row, args, kwargs, edges, sources, 1)
-    target._version.before_write(target._data)
+    target._version.before_write(target._values)
     result = perform(*raw(args), **raw(kwargs))
     written(target, node)
     return result
@@ -53,7 +53,7 @@ def written(target: Recorded, node: Node | None) -> None:
         return
     if isinstance(node, OpNode):
         reads = node.row.name in RESULT_READ
-        node.ans = Saved(target._data, None, target._version, type(target), reads)
+        node.ans = Saved(target._values, None, target._version, type(target), reads)
     owner = target._owner()
     owner._edge = (node, 0) if owner is target else _update(owner, target, node)
     owner._epoch += 1
@@ -69,7 +69,7 @@ def _update(owner: Recorded, part: Recorded, node: Node) -> Edge:
         sources.insert(0, (0, None))
     args = (owner._saved(before), part._saved((node, 0)), part._path)
     update = OpNode(UPDATE, args, {}, edges, sources)
-    update.ans = Saved(owner._data, None, owner._version, type(owner))
+    update.ans = Saved(owner._values, None, owner._version, type(owner))
     return (update, 0)
 
 
@@ -82,20 +82,20 @@ def write_into(kind: Any, out: Any, perform: Callable[..., Any], row: Op, args: 
     if not isinstance(out, Recorded):
         for each in outs:
             if isinstance(each, Recorded):
-                each._version.before_write(each._data)
+                each._version.before_write(each._values)
         result = perform()
         return out if isinstance(out, tuple) else result
     before = out._history() if is_grad_enabled() else None
     node, computed = None, None
-    if is_smooth(out._data) and (edges or before is not None):
+    if is_smooth(out._values) and (edges or before is not None):
         mask = kwargs.pop("where", True) if isinstance(row.call, np.ufunc) else True
         computed = node_of(row, args, kwargs, edges, sources, 1) if edges else None
         node = _copied(out, before, computed, raw(mask))
-    out._version.before_write(out._data)
+    out._version.before_write(out._values)
     perform()
     written(out, node)
     if isinstance(computed, OpNode):
-        computed.ans = Saved(out._data, None, out._version, kind)
+        computed.ans = Saved(out._values, None, out._version, kind)
     return out
 
 
@@ -118,7 +118,7 @@ def _copied(out: Recorded, before: Edge | None, computed: Node | None, mask: Any
         if edge is not None:
             edges.append(edge)
             places.append((place, None))
-    stand_in = Saved(out._data)
+    stand_in = Saved(out._values)
     kept = mask.copy() if isinstance(mask, np.ndarray) else mask
     return OpNode(by_name("copyto"), (stand_in, stand_in), {"where": kept}, edges, places)
 
@@ -128,8 +128,8 @@ def writable(target: Recorded) -> np.ndarray[Any, Any]:
 
     What recorded operations still need of it is copied first.
     """
-    target._version.before_write(target._data)
-    data: np.ndarray[Any, Any] = target._data
+    target._version.before_write(target._values)
+    data: np.ndarray[Any, Any] = target._values
     return data
 
 
@@ -147,7 +147,7 @@ def _assign(data: Any, index: Any, value: Any) -> None:
 def _is_own_part(target: Recorded, index: Any, value: Recorded) -> bool:
     if value._root is None or value._root is not target._owner():
         return False
-    part, data = target._data[raw(index)], value._data
+    part, data = target._values[raw(index)], value._values
     if not isinstance(part, np.ndarray) or not isinstance(data, np.ndarray):
         return False
     same_place = part.__array_interface__["data"] == data.__array_interface__["data"]

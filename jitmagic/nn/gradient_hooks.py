@@ -91,5 +91,5 @@ def _through(name: str, values: tuple[Any, ...], show: Callable[[Gradients], Gra
     passed = list(values)
     for index, place in enumerate(places):
         value = values[place]
-        passed[place] = type(value)._made(value._data, (node, index), value._version)
+        passed[place] = type(value)._made(value._values, (node, index), value._version)
     return tuple(passed), True

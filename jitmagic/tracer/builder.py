@@ -45,6 +45,7 @@ from jitmagic.tracer.guards.contents import maxlen_guard
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.naming import home
 from jitmagic.tracer.guards.orders import key_order_guard, member_order_guard
+from jitmagic.tracer.guards.recording import tensor_guards
 from jitmagic.tracer.inputs import Inputs, is_held
 from jitmagic.tracer.tensors import wrap_tensor
 from jitmagic.tracer.variables.base import VariableTracker, python_error
@@ -225,9 +226,12 @@ class Builder(Inputs, ClassGuards):
 
     def tensor(self, value: Recorded, source: Source) -> VariableTracker:
         """A Tensor: an array, if whoever runs the graph looks after its history."""
-        if not self.output.options.tensors or not isinstance(value._data, np.ndarray):
+        if not self.output.options.tensors or not isinstance(value._values, np.ndarray):
             return wrap_tensor(self, value, source)
-        return self.output.known(value._data, source) or self.free_array(value._data, source)
+        for each in (guard.type_guard(source, type(value)), *tensor_guards(source, value)):
+            self.output.guards.add(each)
+        known = self.output.known(value._values, source)
+        return known or self.free_array(value._values, source, DictSource(source, "_values"))
 
     # -- families
     def sequence(self, value: list[Any] | tuple[Any, ...], source: Source) -> VariableTracker:

@@ -125,7 +125,7 @@ class Inputs:
     def array(self, value: np.ndarray[Any, Any], source: Source) -> VariableTracker:
         of_specialised = isinstance(source, MemberSource) and source.is_held
         promised = marks.has_fixed_address(value) and not is_held(source)
-        if (of_specialised or promised) and self.output.ties_to(value, source):
+        if (of_specialised or promised) and self.output.ties_array_to(value, source):
             self.output.guards.add(guard.identity_guard(source, value))
             source = self.output.held_array(value, source)
         known = self.output.known(value, source)
@@ -137,8 +137,10 @@ class Inputs:
             return OpaqueTracker(value, source, "dtype", str(value.dtype))
         return self.free_array(value, source)
 
-    def free_array(self, value: np.ndarray[Any, Any], source: Source) -> ArrayTracker:
-        """An input that each call reads where it stands."""
+    def free_array(
+        self, value: np.ndarray[Any, Any], source: Source, array_source: Source | None = None
+    ) -> ArrayTracker:
+        """An input that each call reads where it stands; ``array_source`` leads to its array, if it is a Tensor."""
         free = self._free_axes(value, source)
         meta = ArrayMeta.of(value)
         node = self.output.add_input(source, meta, value)
@@ -153,7 +155,7 @@ class Inputs:
         meta = meta.with_shape(tuple(shape))
         node.meta = meta
         sizes = tuple(None if f else n for f, n in zip(free, value.shape, strict=True))
-        for each in guard.array_guard(source, value, sizes):
+        for each in guard.array_guard(array_source or source, value, sizes):
             self.output.guards.add(each)
         tracker = ArrayTracker(node, meta, source)
         self.output.track(value, tracker)

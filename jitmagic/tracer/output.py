@@ -162,6 +162,10 @@ class OutputGraph:
         self.seen_objects[source.text] = weakref.ref(value) if same else None
         return same
 
+    def ties_array_to(self, array: Any, source: Source) -> bool:
+        """The same for an array of a module. Ahead of time they are all arguments, so that they may be replaced."""
+        return not self.options.tensors and self.ties_to(array, source)
+
     def held_array(self, array: Any, source: Source) -> ConstantSource:
         """The entry's own reference to an array of a module that it is tied to."""
         known = self.held_arrays.get(id(array))

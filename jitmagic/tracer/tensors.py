@@ -60,14 +60,14 @@ def wrap_tensor(builder: Builder, value: Recorded, source: Source) -> VariableTr
     if type(value) is not Tensor:
         output.guards.add(type_guard(source, type(value)))
         return OpaqueTracker(value, source, "tensor", f"{source.text} (a {type(value).__name__})")
-    if isinstance(source, MemberSource) and source.is_held and output.ties_to(value, source):
+    if isinstance(source, MemberSource) and source.is_held and output.ties_array_to(value, source):
         output.guards.add(identity_guard(source, value))
         source = output.held_array(value, source)
     else:
         output.guards.add(type_guard(source, type(value)))
-    array = builder.wrap(None, value._data, DictSource(source, "_data"))
+    array = builder.wrap(None, value._values, DictSource(source, "_values"))
     if not isinstance(array, ArrayTracker):
-        return OpaqueTracker(value, source, "tensor", f"{source.text} of dtype {value._data.dtype}")
+        return OpaqueTracker(value, source, "tensor", f"{source.text} of dtype {value._values.dtype}")
     for each in tensor_guards(source, value):
         output.guards.add(each)
     tensors = tensors_of(output)

@@ -151,12 +151,12 @@ def _learn(policy: Policy, error: Unsupported, function: FunctionType) -> None:
 def _refuse_break(output: OutputGraph, frame: Frame, cause: Unsupported) -> None:
     if not output.options.fullgraph:
         return
-    reason = describe(_innermost(cause))
-    span = cause.span or Span(frame.filename, frame.code.co_firstlineno)
-    raise FullGraphError(
-        f"fullgraph=True allows no graph break, but {frame.code.co_qualname} has one at {span.shown}: "
-        f"{reason.text}. Try: {reason.hint}."
-    )
+    innermost = _innermost(cause)
+    reason = describe(innermost)
+    span = innermost.span or cause.span or Span(frame.filename, frame.code.co_firstlineno)
+    cause_text = f"{span.shown}: {reason.text}. Try: {reason.hint}"
+    name = frame.code.co_qualname
+    raise FullGraphError(f"fullgraph=True allows no graph break, but {name} has one at {cause_text}.", cause_text)
 
 
 def _innermost(cause: Unsupported) -> Unsupported:

@@ -17,7 +17,7 @@ from tests.ops.gradients.differences import is_real, result_of
 
 def test_value_and_pullback() -> None:
     value, pullback = tape_vjp(lambda x, y: (x * y).sum(), [np.array([1.0, 2.0]), np.array([3.0, 4.0])])
-    assert value._data == 11
+    assert value._values == 11
     for _ in range(2):
         found = pullback(2.0)
         assert [g.tolist() for g in found] == [[6, 8], [2, 4]]
@@ -120,7 +120,7 @@ def test_rules_of_rules_agree_with_differences(row: Any) -> None:
 
     given = [args[p] for p in places]
     total, pullback = tape_vjp(directional, given)
-    second = pullback(1.0) if hasattr(total, "_data") else [np.zeros_like(x) for x in given]
+    second = pullback(1.0) if hasattr(total, "_values") else [np.zeros_like(x) for x in given]
     for i in range(len(given)):
         direction = rng.standard_normal(np.shape(given[i]))
         step = 1e-5

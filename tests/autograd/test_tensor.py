@@ -139,8 +139,8 @@ def test_programs_give_the_plain_value_and_the_gradient_of_differences(program: 
         value = program(leaf)
         expected = differences(program, X)
     assert type(value) is jm.Tensor
-    assert type(value._data) is type(plain)
-    assert value._data == plain
+    assert type(value._values) is type(plain)
+    assert value._values == plain
     value.backward()
     assert leaf.grad is not None
     np.testing.assert_allclose(leaf.grad.numpy(), expected, rtol=1e-5, atol=1e-7)
@@ -419,8 +419,8 @@ def test_scalars_run_as_scalars() -> None:
     total = x.sum()
     kept = total
     total += x[0] * 2
-    assert type(total._data) is np.float64
-    assert kept._data == 3
+    assert type(total._values) is np.float64
+    assert kept._values == 3
     total.backward()
     assert x.grad is not None
     assert x.grad.numpy().tolist() == [3, 1]
@@ -518,7 +518,7 @@ def test_functions_that_are_composed_of_others() -> None:
         lambda x: np.where(x, x * 2, x).sum(),
     ):
         leaf = jm.Tensor(X.copy(), requires_grad=True)
-        assert f(leaf)._data == f(X)
+        assert f(leaf)._values == f(X)
         np.testing.assert_allclose(gradient(f, X), differences(f, X), rtol=1e-6)
 
 

@@ -40,8 +40,8 @@ def same_as_plain(f: Callable[..., Any], *arrays: Any, breaks: int | None = 0) -
         assert_same(found, expected)
         for each, wanted in zip(flat(found), flat(expected), strict=True):
             if isinstance(wanted, jm.Tensor) and wanted.requires_grad:
-                each.backward(np.ones_like(wanted._data), retain_graph=True)
-                wanted.backward(np.ones_like(wanted._data), retain_graph=True)
+                each.backward(np.ones_like(wanted._values), retain_graph=True)
+                wanted.backward(np.ones_like(wanted._values), retain_graph=True)
         for a, b in zip(ours, plain, strict=True):
             assert (a.grad is None) == (b.grad is None)
             if a.grad is not None and b.grad is not None:
@@ -63,10 +63,10 @@ def assert_same(found: Any, expected: Any) -> None:
     for a, b in zip(flat(found), flat(expected), strict=True):
         assert type(a) is type(b)
         if isinstance(b, jm.Tensor):
-            assert type(a._data) is type(b._data)
+            assert type(a._values) is type(b._values)
             assert a.dtype == b.dtype
             assert a.requires_grad == b.requires_grad
-        np.testing.assert_array_equal(np.asarray(getattr(a, "_data", a)), np.asarray(getattr(b, "_data", b)))
+        np.testing.assert_array_equal(np.asarray(getattr(a, "_values", a)), np.asarray(getattr(b, "_values", b)))
 
 
 X = np.array([[0.5, -1.5, 2.0], [1.0, 0.25, -0.75]])
@@ -306,7 +306,7 @@ def test_other_backends(backend: str) -> None:
         ours, theirs = (jm.Tensor(W.copy(), requires_grad=True) for _ in range(2))
         found = f(X, ours)
         expected = plain(X, theirs)
-        assert found._data == expected._data
+        assert found._values == expected._values
         found.backward()
         expected.backward()
         assert ours.grad is not None

@@ -84,7 +84,7 @@ def described(value: Any) -> Any:
         flat = np.asarray(value)
         return (type(value).__name__, flat.dtype.str, flat.shape, flat.strides, np.ascontiguousarray(flat).tobytes())
     if isinstance(value, jm.Tensor):
-        return ("Tensor", value.requires_grad, value.is_leaf, described(value._data), described(value.grad))
+        return ("Tensor", value.requires_grad, value.is_leaf, described(value._values), described(value.grad))
     if isinstance(value, jm.nn.Module):
         arrays = [*value.named_parameters(), *value.named_buffers()]
         return {name: described(array) for name, array in arrays}

@@ -192,3 +192,14 @@ def check_halves(joint: JointGraph, halves: Halves) -> None:
     for what, (found, expected) in wanted.items():
         if found != expected:
             raise UserError(f"the partition function gave {found} {what}, where the joint graph asks for {expected}")
+    again = next((n for n in halves.backward.nodes if n.op is not None and n.op.effects), None)
+    if again is not None:
+        raise UserError(
+            f"the partition function leaves np.{again.op.name} (%{again.name}{_place(again)}) to the backward graph, "  # type: ignore[union-attr]  # found above
+            "where it would draw other random numbers than the forward graph did: save its result, or pass "
+            "functionalize_rng_ops=True, which makes the state of the generator a value"
+        )
+
+
+def _place(node: Node) -> str:
+    return f" at {node.span.shown}" if node.span is not None else ""
