@@ -12,7 +12,7 @@ import enum
 import functools
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -239,15 +239,29 @@ class Builder(Inputs, ClassGuards):
         if known is not None:
             return known
         kind = type(value)
-        if kind is list or not is_held(source):
+        if type(value) is list:
+            return self._growing(value, ListTracker((), source), source)
+        if not is_held(source):
             self.output.guards.add(guard.length_guard(source, kind, len(value)))
-        items = [self.lazy(v, ItemSource(source, i)) for i, v in enumerate(value)]
+        items = self._items(value, source)
         if kind is tuple:
             return TupleTracker(items, source)
-        if kind is not list:
-            self.guard_special_methods(kind)
-            return NamedTupleTracker(kind, items, source)
-        tracker = ListTracker(items, source)
+        self.guard_special_methods(kind)
+        return NamedTupleTracker(kind, items, source)
+
+    def _items(self, value: Iterable[Any], source: Source) -> list[VariableTracker]:
+        return [self.lazy(v, ItemSource(source, i)) for i, v in enumerate(value)]
+
+    def _growing(self, value: Any, tracker: ListTracker, source: Source) -> VariableTracker:
+        """A list or deque: how long it is, and what is in it, is guarded once something asks."""
+
+        def read() -> list[VariableTracker]:
+            self.output.guards.strengthen(its_type, guard.length_guard(source, type(value), len(value)))
+            return self._items(value, source)
+
+        its_type = guard.type_guard(source, type(value))
+        self.output.guards.add(its_type)
+        tracker.unread = read
         self.output.track(value, tracker)
         return tracker
 
@@ -271,12 +285,8 @@ class Builder(Inputs, ClassGuards):
         known = self.output.known(value, source)
         if known is not None:
             return known
-        self.output.guards.add(guard.length_guard(source, collections.deque, len(value)))
         self.output.guards.add(maxlen_guard(source, value.maxlen))
-        items = [self.lazy(v, ItemSource(source, i)) for i, v in enumerate(value)]
-        tracker = DequeTracker(items, value.maxlen, source)
-        self.output.track(value, tracker)
-        return tracker
+        return self._growing(value, DequeTracker((), value.maxlen, source), source)
 
     def _entry(self, source: Source, key: Any, value: Any) -> VariableTracker:
         if type(key) in LITERALS:

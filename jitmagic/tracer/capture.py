@@ -37,11 +37,13 @@ class FrameState:
     ``sizes`` maps a source's text to what was seen there: a tuple of sizes in which None marks an axis that
     changed; ``numbers`` maps it to the distinct values seen (ints and floats); ``objects`` to the module or the array
     of a module seen there, or to None once it was another one: what changes is no longer tied to one object.
+    ``written`` has the texts of the sources to which the frame itself gives new values, as a counter.
     """
 
     sizes: dict[str, tuple[int | None, ...]] = field(default_factory=dict)
     numbers: dict[str, list[int | float]] = field(default_factory=dict)
     objects: dict[str, weakref.ref[Any] | None] = field(default_factory=dict)
+    written: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)

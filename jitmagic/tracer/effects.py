@@ -6,7 +6,7 @@ thrown away leaves nothing behind.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,10 @@ class Effect:
     def describe(self) -> str:
         raise NotImplementedError
 
+    def places(self) -> Iterable[str]:
+        """The texts of the sources whose values it changes, where a number may stand."""
+        return ()
+
     def replay(self, emit: Emitter) -> None:
         """Write the statements."""
         raise NotImplementedError
@@ -47,23 +51,29 @@ class Effect:
 
 @dataclass(eq=False)
 class ContentsEffect(Effect):
-    """A list, dict, set or deque of the caller gets its final contents; its identity is kept."""
+    """A list, dict, set or deque of the caller gets its final contents; its identity is kept.
 
-    tracker: VariableTracker
-    kind: str
+    ``tracker.refill`` says how: "grown" where ``reconstruct`` gives only what is new at its end.
+    """
+
+    tracker: Any  # of a list, dict, set or deque
 
     def describe(self) -> str:
         return f"changes the contents of {self.tracker.describe()}"
 
+    def places(self) -> Iterable[str]:
+        return self.tracker.new_places() if self.tracker.source is not None else ()
+
     def replay(self, emit: Emitter) -> None:
         target = emit.value(self.tracker)
         contents = self.tracker.reconstruct(emit)
-        for line in _REFILL[self.kind]:
+        for line in _REFILL[self.tracker.refill]:
             emit.line(line.format(target=target, contents=contents))
 
 
 _REFILL: Mapping[str, Sequence[str]] = {
     "list": ("{target}[:] = {contents}",),
+    "grown": ("{target}.extend({contents})",),
     "dict": ("contents = {contents}", "{target}.clear()", "{target}.update(contents)"),
     "set": ("contents = {contents}", "{target}.clear()", "{target}.update(contents)"),
     "deque": ("contents = {contents}", "{target}.clear()", "{target}.extend(contents)"),
@@ -81,6 +91,9 @@ class AttributeEffect(Effect):
     def describe(self) -> str:
         verb = "sets" if self.value is not None else "deletes"
         return f"{verb} {self.target.describe()}.{self.name}"
+
+    def places(self) -> Iterable[str]:
+        return (f"{self.target.source.text}.{self.name}",) if self.target.source is not None else ()
 
     def replay(self, emit: Emitter) -> None:
         target = emit.value(self.target)
@@ -123,6 +136,9 @@ class GlobalEffect(Effect):
 
     def describe(self) -> str:
         return f"{'sets' if self.value is not None else 'deletes'} the global {self.name}"
+
+    def places(self) -> Iterable[str]:
+        return (self.name,)
 
     def replay(self, emit: Emitter) -> None:
         if self.value is None:

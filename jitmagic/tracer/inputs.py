@@ -100,10 +100,11 @@ class Inputs:
             return False
         seen = self.output.state.numbers.get(source.text, [])
         known = any(v == value or v != v for v in seen)
-        special = type(value) is int and value in (0, 1)
+        counts = source.text in self.output.state.written
+        special = type(value) is int and value in (0, 1) and not counts
         self.output.seen_numbers[source.text] = seen if known or special else [*seen, value]
         different = len(self.output.seen_numbers[source.text])
-        return different >= (2 if source.category == "local" else 4)
+        return different >= (2 if counts or source.category == "local" else 4)
 
     def scalar(self, value: np.generic, source: Source) -> VariableTracker:
         """NumPy numbers are run-time inputs; ``np.bool_`` drives branches and is a constant (B12 to B14)."""

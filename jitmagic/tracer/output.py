@@ -234,6 +234,8 @@ class OutputGraph:
         self.state.sizes.update(self.seen_sizes)
         self.state.numbers.update(self.seen_numbers)
         self.state.objects.update(self.seen_objects)
+        for effect in self.effects:
+            self.state.written.update(effect.places())
 
     def selected_by(self, mask: Node) -> SymInt | None:
         """How many elements ``mask`` selects, if it has selected before and was not written since."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import jitmagic as jm
 from tests.conformance.programs import load, same_everywhere
@@ -54,6 +55,24 @@ def test_b26_ints_that_are_no_arguments_are_constants_up_to_the_third_value() ->
     text = "class M: pass\nm = M()\nm.k = 5; x = np.ones(3)\ndef f(x): return x * m.k"
     calls = [part for k in range(5, 8) for part in (f"m.k = {k}", "f(x)")]
     same_everywhere(text, calls, [1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("made", "counted"),
+    [
+        ("class M: pass\nm = M(); m.k = {}", "m.k"),
+        ("class M(nn.Module): pass\nm = M(); m.k = {}", "m.k"),
+        ("m = dict(k={})", "m['k']"),
+        ("m = [{}]", "m[0]"),
+        ("k = {}", "k"),
+    ],
+)
+def test_b26_a_counter_of_the_function_itself_is_a_number_that_changes(made: str, counted: str) -> None:
+    declared = "    global k\n" if counted == "k" else ""
+    for start, step, compiles in ((5, 1, [1, 2, 2, 2]), (2.5, 0.5, [1, 2, 2, 2]), (0, 1, [1, 2, 3, 3])):
+        body = f"def f(x):\n{declared}    {counted} += {step}\n    return x * {counted}"
+        text = f"from jitmagic import nn\n{made.format(start)}\nx = np.ones(3)\n{body}"
+        same_everywhere(text, [*["f(x)"] * 4, counted], compiles)
 
 
 def test_b27_specialize_int_makes_every_int_a_constant() -> None:

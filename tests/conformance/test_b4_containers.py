@@ -12,6 +12,42 @@ def test_b33_a_list_is_changed_in_place_and_guarded_by_length() -> None:
     same_everywhere(text, ["f(x, l)", "f(x, [x])", "f(x, l)", "f(x, [x, x])"], [1, 1, 2, 3])
 
 
+@pytest.mark.parametrize("made", ["[]", "[1.0, 2.0]", "collections.deque([1.0, 2.0], maxlen=4)", "collections.deque()"])
+@pytest.mark.parametrize("change", ["l.append(float(x.sum()))", "l.extend([1.5, x * 2])"])
+def test_b33_a_list_that_only_grows_may_have_any_length(made: str, change: str) -> None:
+    text = f"import collections\nx = np.ones(3); l = {made}\ndef f(x, l):\n    {change}\n    return x * 2"
+    calls = ["f(x, l)", "l", "f(x, l)", "l.append(7)", "f(x, l)", "l", "same = l", "f(x, l)", "same is l", "l"]
+    same_everywhere(text, calls, [1, 1, 1, 1])
+
+
+def test_b33_a_list_that_grows_is_still_a_list() -> None:
+    text = """
+class Log(list):
+    def append(self, v): super().append(v * 2)
+x = np.ones(3); l = []
+def f(x, l):
+    l.append(1.0)
+    return x * 2
+"""
+    same_everywhere(text, ["f(x, l)", "l = Log()", "f(x, l)", "l", "f(x, ())", "l = []", "f(x, l)", "l"])
+
+
+def test_b33_a_list_that_grows_under_two_names_grows_in_order() -> None:
+    text = "x = np.ones(3); l = []\ndef f(x, a, b):\n    a.append(1.0); b.append(2.0); a.append(3.0)\n    return x"
+    same_everywhere(text, ["f(x, [], l)", "l", "f(x, l, l)", "l", "f(x, l, [])", "l"], [1, 2, 2])
+
+
+@pytest.mark.parametrize(
+    "read", ["len(l)", "l[-1]", "sum(l)", "1.5 in l", "bool(l)", "l[0]", "l.count(1.5)", "l == [1.5]"]
+)
+def test_b33_what_is_read_after_growing_is_that_of_the_grown_list(read: str) -> None:
+    for made in ("[2.5]", "collections.deque([2.5, 3.5], maxlen=2)"):
+        text = (
+            f"import collections\nx = np.ones(3); l = {made}\ndef f(x, l):\n    l.append(1.5)\n    return x * ({read})"
+        )
+        same_everywhere(text, ["f(x, l)", "l", "f(x, l)", "l.append(4.5)", "f(x, l)", "l"])
+
+
 @pytest.mark.parametrize(
     "change",
     ["l.extend([x, 2])", "l.insert(1, x)", "l.pop()", "l.remove(2)", "l.clear()", "l.reverse()", "l.sort(reverse=True)",

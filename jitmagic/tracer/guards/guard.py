@@ -66,6 +66,14 @@ class GuardSet:
             span = guard.span or (self.where() if self.where is not None else None)
             self._guards[guard.key] = guard if span is guard.span else replace(guard, span=span)
 
+    def strengthen(self, weaker: Guard, guard: Guard) -> None:
+        """Put ``guard``, which implies ``weaker``, in its place."""
+        self.add(guard)
+        if weaker.key in self._guards:
+            stronger = self._guards.pop(guard.key)
+            kept = list(self._guards.values())
+            self._guards = {g.key: g for g in (stronger if k.key == weaker.key else k for k in kept)}
+
     def __iter__(self) -> Iterator[Guard]:
         return iter(self._guards.values())
 

@@ -6,7 +6,7 @@ can answer. Trackers of mutable objects are mutable themselves, and identity of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from jitmagic.errors import Unsupported
@@ -130,6 +130,10 @@ class VariableTracker:
     def next_item(self, tx: Evaluator) -> VariableTracker | None:
         """``next(self)``, or None when the iterator is exhausted."""
         raise Unsupported("iterate", self.describe())
+
+    def new_places(self) -> Iterable[str]:
+        """The texts of the sources of items that the trace has put into a container from outside."""
+        return ()
 
     # -- leaving the trace
     def reconstruct(self, emit: Emitter) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
-from jitmagic.tracer.effects import ContentsEffect
 from jitmagic.tracer.guards import Source
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant
@@ -41,6 +40,9 @@ class DequeTracker(ListTracker):
         text = "deque mutated during iteration"
         return WatchedIterator(lambda: list(self.items), lambda item: item, text, text)
 
+    def room_for(self, items: list[VariableTracker]) -> list[VariableTracker]:
+        return items if self.limit is None else items[max(len(items) - self.limit, 0) :]
+
     def trim(self, *, keep_left: bool = False) -> None:
         """Drop what is over the limit, at the end opposite to the one that grew."""
         if self.limit is not None and len(self.items) > self.limit:
@@ -49,11 +51,6 @@ class DequeTracker(ListTracker):
 
     def like(self, items: Iterable[VariableTracker]) -> SequenceTracker:
         return DequeTracker(items, self.limit)
-
-    def will_change(self, tx: Evaluator) -> None:
-        if self.source is not None and not self.is_changed:
-            tx.output.add_effect(ContentsEffect(self, "deque"))
-        self.is_changed = True
 
     def item(self, tx: Evaluator, key: VariableTracker) -> VariableTracker:
         index = key.constant()
@@ -70,13 +67,14 @@ class DequeTracker(ListTracker):
         return _METHODS
 
     def reconstruct(self, emit: Emitter) -> str:
-        return f"{emit.constant(deque)}({emit.value_list(self.items)}, {self.limit})"
+        return f"{emit.constant(deque)}({emit.value_list(self.end)}, {self.limit})"
 
 
 def _append(tx: Evaluator, d: DequeTracker, value: VariableTracker) -> VariableTracker:
     d.will_change(tx)
-    d.items.append(value)
-    d.trim()
+    d.end.append(value)
+    if d.unread is None:
+        d.trim()
     return Constant(None)
 
 

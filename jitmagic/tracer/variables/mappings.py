@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
@@ -14,6 +14,7 @@ from jitmagic.tracer.signals import NotConstant
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, wrap_constant
 from jitmagic.tracer.variables.iterators import SequenceIterator, WatchedIterator
+from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.sequences import ListTracker, SequenceTracker, TupleTracker
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class DictTracker(VariableTracker):
     """A dict, OrderedDict or defaultdict; ``items`` maps key values to trackers, in order."""
 
     immutable = False
+    refill = "dict"
 
     def __init__(
         self,
@@ -67,7 +69,7 @@ class DictTracker(VariableTracker):
 
     def will_change(self, tx: Evaluator) -> None:
         if self.source is not None and not self.is_changed:
-            tx.output.add_effect(ContentsEffect(self, "dict"))
+            tx.output.add_effect(ContentsEffect(self))
             self.note_order()
         self.is_changed = True
 
@@ -76,6 +78,10 @@ class DictTracker(VariableTracker):
         if self.order_read is not None and not self.is_changed:
             self.order_read()
             self.order_read = None
+
+    def new_places(self) -> Iterable[str]:
+        assert self.source is not None
+        return [f"{self.source.text}[{k!r}]" for k, v in self.items.items() if not isinstance(v, Lazy)]
 
     def item(self, tx: Evaluator, key: VariableTracker) -> VariableTracker:
         value = key_of(key)

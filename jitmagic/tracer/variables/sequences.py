@@ -14,6 +14,7 @@ from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, register_container
 from jitmagic.tracer.variables.held import Held
 from jitmagic.tracer.variables.iterators import CountedIterator, SequenceIterator
+from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.number import SymbolicInt, wrap_size
 
 if TYPE_CHECKING:
@@ -112,6 +113,8 @@ class ListTracker(SequenceTracker):
     """A list. One that came from outside is given its final contents after the graph has run.
 
     ``held`` has the numbers of a list that was put together by a loop, until they are asked for one by one.
+    ``unread`` gives what a list from outside held before the call, with the guard on its length, until something but
+    appending is done with it: ``_items`` has what was appended until then.
     """
 
     kind: type = list
@@ -119,6 +122,7 @@ class ListTracker(SequenceTracker):
 
     def __init__(self, items: Iterable[VariableTracker], source: Source | None = None) -> None:
         self.held: Held | None = None
+        self.unread: Callable[[], list[VariableTracker]] | None = None
         super().__init__(items, source)
         self.is_changed = False
 
@@ -133,11 +137,27 @@ class ListTracker(SequenceTracker):
         if self.held is not None:
             self._items = self.held.items(ListTracker.holding)
             self.held = None
+        if self.unread is not None:
+            before, self.unread = self.unread, None
+            self._items = self.room_for([*before(), *self._items])
         return self._items
 
     @items.setter
     def items(self, items: list[VariableTracker]) -> None:
         self._items = items
+
+    def room_for(self, items: list[VariableTracker]) -> list[VariableTracker]:
+        """What stays of ``items`` when they were appended."""
+        return items
+
+    @property
+    def end(self) -> list[VariableTracker]:
+        """The list that appending adds to: what stands before need not be known."""
+        return self._items if self.unread is not None else self.items
+
+    @property
+    def refill(self) -> str:
+        return "grown" if self.unread is not None else self.kind.__name__
 
     @property
     def is_constant(self) -> bool:
@@ -155,8 +175,12 @@ class ListTracker(SequenceTracker):
     def will_change(self, tx: Evaluator) -> None:
         """Call before every mutation."""
         if self.source is not None and not self.is_changed:
-            tx.output.add_effect(ContentsEffect(self, "list"))
+            tx.output.add_effect(ContentsEffect(self))
         self.is_changed = True
+
+    def new_places(self) -> Iterable[str]:
+        assert self.source is not None
+        return [f"{self.source.text}[{i}]" for i, v in enumerate(self._items) if not isinstance(v, Lazy)]
 
     def set_item(self, tx: Evaluator, key: VariableTracker, value: VariableTracker) -> None:
         index = self._index(tx, key)
@@ -180,7 +204,7 @@ class ListTracker(SequenceTracker):
         return LIST_METHODS
 
     def reconstruct(self, emit: Emitter) -> str:
-        return emit.value_list(self.items) if self.held is None else self.held.reconstruct(emit)
+        return emit.value_list(self.end) if self.held is None else self.held.reconstruct(emit)
 
 
 class SequenceMethod(VariableTracker):
@@ -220,14 +244,14 @@ def _find(tx: Evaluator, seq: SequenceTracker, value: VariableTracker, *limits: 
 
 def _append(tx: Evaluator, seq: ListTracker, value: VariableTracker) -> VariableTracker:
     seq.will_change(tx)
-    seq.items.append(value)
+    seq.end.append(value)
     return Constant(None)
 
 
 def _extend(tx: Evaluator, seq: ListTracker, values: VariableTracker) -> VariableTracker:
     new = tx.unpack(values)
     seq.will_change(tx)
-    seq.items.extend(new)
+    seq.end.extend(new)
     return Constant(None)
 
 

@@ -29,6 +29,7 @@ class SetTracker(VariableTracker):
     """
 
     immutable = False
+    refill = "set"
 
     def __init__(
         self, values: Iterable[Any], source: Source | None = None, cls: type = set, *, grown: bool = False
@@ -86,7 +87,7 @@ class SetTracker(VariableTracker):
 
     def will_change(self, tx: Evaluator) -> None:
         if self.source is not None and not self.is_changed:
-            tx.output.add_effect(ContentsEffect(self, "set"))
+            tx.output.add_effect(ContentsEffect(self))
         self.is_changed = True
 
     def reconstruct(self, emit: Emitter) -> str:
