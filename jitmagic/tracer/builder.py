@@ -12,7 +12,7 @@ import enum
 import functools
 import sys
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +41,6 @@ from jitmagic.tracer.guards import (
     Source,
 )
 from jitmagic.tracer.guards import kinds as guard
-from jitmagic.tracer.guards.contents import maxlen_guard
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.naming import home
 from jitmagic.tracer.guards.orders import key_order_guard, member_order_guard
@@ -51,8 +50,8 @@ from jitmagic.tracer.tensors import wrap_tensor
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker, ModuleTracker, NumpyFunction
 from jitmagic.tracer.variables.constant import LITERALS, Constant
-from jitmagic.tracer.variables.deques import DequeTracker
 from jitmagic.tracer.variables.functions import BoundMethod, Cell, FunctionTracker
+from jitmagic.tracer.variables.growing import wrap_deque, wrap_list
 from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.module_wrapping import wrap_module
@@ -63,7 +62,6 @@ from jitmagic.tracer.variables.optimizer_state import wrap_state
 from jitmagic.tracer.variables.partials import PartialTracker
 from jitmagic.tracer.variables.random_generators import GeneratorTracker
 from jitmagic.tracer.variables.sequences import (
-    ListTracker,
     RangeTracker,
     SliceTracker,
     TupleTracker,
@@ -234,36 +232,15 @@ class Builder(Inputs, ClassGuards):
         return known or self.free_array(value._values, source, DictSource(source, "_values"))
 
     # -- families
-    def sequence(self, value: list[Any] | tuple[Any, ...], source: Source) -> VariableTracker:
-        known = self.output.known(value, source) if type(value) is list else None
-        if known is not None:
-            return known
+    def sequence(self, value: tuple[Any, ...], source: Source) -> VariableTracker:
         kind = type(value)
-        if type(value) is list:
-            return self._growing(value, ListTracker((), source), source)
         if not is_held(source):
             self.output.guards.add(guard.length_guard(source, kind, len(value)))
-        items = self._items(value, source)
+        items = [self.lazy(v, ItemSource(source, i)) for i, v in enumerate(value)]
         if kind is tuple:
             return TupleTracker(items, source)
         self.guard_special_methods(kind)
         return NamedTupleTracker(kind, items, source)
-
-    def _items(self, value: Iterable[Any], source: Source) -> list[VariableTracker]:
-        return [self.lazy(v, ItemSource(source, i)) for i, v in enumerate(value)]
-
-    def _growing(self, value: Any, tracker: ListTracker, source: Source) -> VariableTracker:
-        """A list or deque: how long it is, and what is in it, is guarded once something asks."""
-
-        def read() -> list[VariableTracker]:
-            self.output.guards.strengthen(its_type, guard.length_guard(source, type(value), len(value)))
-            return self._items(value, source)
-
-        its_type = guard.type_guard(source, type(value))
-        self.output.guards.add(its_type)
-        tracker.unread = read
-        self.output.track(value, tracker)
-        return tracker
 
     def mapping(self, value: dict[Any, Any], source: Source) -> VariableTracker:
         known = self.output.known(value, source)
@@ -280,13 +257,6 @@ class Builder(Inputs, ClassGuards):
         tracker.order_read = lambda: self.output.guards.add(key_order_guard(source, keys))
         self.output.track(value, tracker)
         return tracker
-
-    def deque(self, value: collections.deque[Any], source: Source) -> VariableTracker:
-        known = self.output.known(value, source)
-        if known is not None:
-            return known
-        self.output.guards.add(maxlen_guard(source, value.maxlen))
-        return self._growing(value, DequeTracker((), value.maxlen, source), source)
 
     def _entry(self, source: Source, key: Any, value: Any) -> VariableTracker:
         if type(key) in LITERALS:
@@ -473,13 +443,13 @@ _BY_TYPE: Mapping[type, Make] = {
     int: Builder.integer,
     float: Builder.floating,
     tuple: Builder.sequence,
-    list: Builder.sequence,
+    list: wrap_list,
     dict: Builder.mapping,
     collections.OrderedDict: Builder.mapping,
     collections.defaultdict: Builder.mapping,
     collections.Counter: Builder.mapping,
     State: wrap_state,
-    collections.deque: Builder.deque,
+    collections.deque: wrap_deque,
     set: Builder.set,
     frozenset: Builder.set,
     slice: Builder.slice,

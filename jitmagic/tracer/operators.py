@@ -25,6 +25,7 @@ from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt, number_
 from jitmagic.tracer.variables.objects import EnumMember, ObjectTracker, find_in_class
 from jitmagic.tracer.variables.sequences import ListTracker, SequenceTracker, TupleTracker
 from jitmagic.tracer.variables.sets import SetTracker, set_operation
+from jitmagic.tracer.variables.tensor import TensorTracker, plain_of
 
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
@@ -222,6 +223,10 @@ _BINARY: tuple[Answer, ...] = (_constants, _objects, _arrays, _numbers, _sequenc
 def in_place(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker:
     """``left <op>= right``: the new value of the target."""
     left, right = plain_enum(name, left), plain_enum(name, right)
+    target = left.unrecorded(tx) if isinstance(left, TensorTracker) else None
+    if target is not None:
+        in_place(tx, name, target, plain_of(tx, right))
+        return left
     if isinstance(left, ArrayTracker) and not left.meta.scalar:
         found = lookup_method(f"__i{_dunder(name)}__")
         if found is not None:

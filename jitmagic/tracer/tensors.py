@@ -204,6 +204,17 @@ class Tensors:
             self.output.add_effect(WriteEffect(tracker, span=tx.span))
         return array
 
+    def is_off(self, tracker: TensorTracker) -> bool:
+        """Whether nothing is recorded of what is done with a Tensor of the caller; guarded."""
+        if self.output.grad_off:
+            return True
+        if is_grad_enabled() or tracker.source is None:
+            return False
+        if not self.is_mode_guarded:
+            self.is_mode_guarded = True
+            self.output.guards.add(grad_mode_guard(tracker.source))
+        return True
+
     # -- gradients
     def requires_gradient(self, tracker: TensorTracker) -> bool:
         if tracker.value is not None:
@@ -266,8 +277,17 @@ class Tensors:
     def _start(self, emit: Emitter) -> None:
         self.pullback = self.output.graph.call(PULLBACK, ((), ()), {}, None)
         self.run = emit.temporary()
+        self.inputs = self._by_arrival()
         inputs = ", ".join(emit.source(watched.source) for watched in self.inputs)
         emit.line(f"{self.run} = {emit.constant(CompiledRun)}({emit.output(self.pullback)}, ({inputs},))")
+
+    def _by_arrival(self) -> list[Watched]:
+        """The watched Tensors in the order in which gradients reach them on the tape: who was used last comes first."""
+        places: dict[Node, int] = {}
+        for node in reversed(self.output.graph.nodes):
+            for operand in _differentiated(node) if node.kind == "call" else ():
+                places.setdefault(operand, len(places))
+        return sorted(self.inputs, key=lambda watched: places.get(watched.node, len(places)))
 
     def _check_memory(self, node: Node) -> None:
         """Tensors that share memory know of each other: those of the caller, and two that leave, are left plain."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
     from jitmagic.tracer.tensors import Tensors
 
-__all__ = ["TensorTracker"]
+__all__ = ["TensorTracker", "plain_of"]
 
 SHARED = ATTRIBUTES | {"shape", "ndim", "dtype", "size", "itemsize", "nbytes"}  # what Tensors and arrays answer alike
 
@@ -107,6 +107,19 @@ class TensorTracker(ArrayTracker):
         """Whether it is a name that the user gave to this very Tensor (row B18)."""
         return not name.startswith("_") and name != "grad" and not hasattr(Tensor, name)
 
+    def set_item(self, tx: Evaluator, key: VariableTracker, value: VariableTracker) -> None:
+        target = self.unrecorded(tx)
+        if target is None:
+            super().set_item(tx, key, value)
+        else:
+            target.set_item(tx, key, plain_of(tx, value))
+
+    def unrecorded(self, tx: Evaluator) -> ArrayTracker | None:
+        """The array to write to where a write of this Tensor of the caller is not recorded: under ``no_grad``."""
+        if self.value is None or self.array is None or not self.tensors.is_off(self):
+            return None
+        return self.tensors.allow_writes(tx, self)
+
     def plain(self, tx: Evaluator) -> ArrayTracker:
         """The array behind it, as ``numpy()`` gives it."""
         if self.array is None:
@@ -117,6 +130,13 @@ class TensorTracker(ArrayTracker):
 
     def reconstruct(self, emit: Emitter) -> str:
         return self.tensors.emit(self, emit)
+
+
+def plain_of(tx: Evaluator, value: VariableTracker) -> VariableTracker:
+    """The array behind a Tensor; anything else as it is."""
+    if not isinstance(value, TensorTracker):
+        return value
+    return value.tensors.array_of(value) if value.meta.scalar else value.plain(tx)
 
 
 def _grad(tx: Evaluator, tensor: TensorTracker) -> VariableTracker:
