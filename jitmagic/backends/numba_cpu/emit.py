@@ -43,7 +43,7 @@ from jitmagic.backends.numba_cpu.expressions import (
     scalar_text,
     typed,
 )
-from jitmagic.backends.numba_cpu.folds import emit_folds
+from jitmagic.backends.numba_cpu.folds import emit_folds, is_loose, loose_name
 from jitmagic.backends.numba_cpu.merging import columns_merge, is_merged, needs_signs
 from jitmagic.backends.numba_cpu.scans import emit_scans
 from jitmagic.backends.numba_cpu.text import Text
@@ -331,10 +331,13 @@ class Emitter:
             self.text.add(f"{statement.out} = {text}")
 
     def accumulate(self, statement: Fold, depth: int, variable: str) -> None:
-        """Add to the result in memory: the way of folds along outer axes."""
-        if self.kernel.shape not in ("RK", "KRK"):
-            return
+        """Add to the result in memory, the way of folds along outer axes, or to the sum of this tile."""
         dtype = statement.value.dtype
+        if self.kernel.shape not in ("RK", "KRK"):
+            if is_loose(self.kernel, statement):
+                name = loose_name(self.kernel, statement)
+                self.text.add(f"{name} = {typed(f'{name} + {statement.value}', dtype)}")
+            return
         place = f"{self.pointer(statement.access, depth)}, {self.offset(statement.access, depth, variable, False)}"
         if is_merged(statement):
             for line in columns_merge(statement, place):

@@ -2,7 +2,8 @@
 
 Pairwise summation as in NumPy's ``pairwise_sum`` (loops_utils.h): at most 128 elements in eight accumulators, larger
 runs in two halves, the first a multiple of eight. The tree is walked with a stack; its upper levels are cut into parts
-that threads may take, and ``combine`` adds up the parts.
+that threads may take, and ``combine`` adds up the parts. Where the order is free (``fastmath``) each tile is summed as
+it is computed, and the sums of the tiles are added.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from jitmagic.backends.loops.ir import Fold, Value
+from jitmagic.backends.loops.ir import Fold, Kernel, Value
 from jitmagic.backends.native.abi import Status
 from jitmagic.backends.numba_cpu.expressions import typed
 from jitmagic.backends.numba_cpu.merging import finish, first, is_merged, merge_block, merge_parts, start_run
 from jitmagic.backends.numba_cpu.text import Text
 from jitmagic.backends.numba_cpu.tiles import TILE_LIMIT, Tiles
 
-__all__ = ["BLOCK", "combine_source", "emit_folds"]
+__all__ = ["BLOCK", "combine_source", "emit_folds", "is_loose", "loose_name"]
 
 BLOCK = 128  # NumPy's PW_BLOCKSIZE
 STACK_BYTES = 16 * 200  # of runs to come: the tree is at most 64 deep
@@ -32,6 +33,16 @@ def emit_folds(owner: Any) -> None:
 
 def _folds(owner: Any) -> list[Fold]:
     return [s for s in owner.kernel.body if isinstance(s, Fold)]
+
+
+def is_loose(kernel: Kernel, fold: Fold) -> bool:
+    """Whether it is a sum of floats that may be added up in any order."""
+    return kernel.reassociates and not is_merged(fold)
+
+
+def loose_name(kernel: Kernel, fold: Fold) -> str:
+    """The variable that holds the sum of one tile."""
+    return f"sum{[s for s in kernel.body if isinstance(s, Fold)].index(fold)}"
 
 
 def _whole(owner: Any) -> None:
@@ -54,7 +65,7 @@ def _whole(owner: Any) -> None:
         "        length = half",
     ):
         text.add(line)
-    _run(text, tiles, folds)
+    _run(owner, tiles, folds)
     for k, fold in enumerate(folds):
         size = fold.value.dtype.itemsize
         text.add(f"store_{fold.value.dtype}({fold.access.operand}, part * {size}, sum{k}_value)")
@@ -70,7 +81,7 @@ def _rows(owner: Any) -> None:
     tiles.slots()
     length = " * ".join(f"n{axis}" for axis in owner.nest.levels[1])
     text.add(f"start, length = 0, {length}")
-    _run(text, tiles, folds)
+    _run(owner, tiles, folds)
     for k, fold in enumerate(folds):
         value = f"sum{k}_value"
         result = value if is_merged(fold) else _mean(_from_zero(value, fold.value.dtype), length, fold)
@@ -149,8 +160,9 @@ def _prepare(owner: Any, depth: int, folds: list[Fold]) -> Tiles:
     """Buffers of one block for everything that the stages hand on, and for what is summed."""
     tiles = Tiles(owner, depth)
     tiles.plan()
-    in_order = [k for k, fold in enumerate(folds) if not is_merged(fold)]
-    tiles.size = tiles.prepare(BLOCK if in_order else TILE_LIMIT, [fold.value for fold in folds])
+    kept = [fold.value for fold in folds if not is_loose(owner.kernel, fold)]
+    in_order = [k for k, fold in enumerate(folds) if not (is_merged(fold) or owner.kernel.reassociates)]
+    tiles.size = tiles.prepare(BLOCK if in_order else TILE_LIMIT, kept)
     if in_order:
         owner.text.add(f"runs = stack({STACK_BYTES})")
     for k in in_order:
@@ -158,22 +170,36 @@ def _prepare(owner: Any, depth: int, folds: list[Fold]) -> Tiles:
     return tiles
 
 
-def _run(text: Text, tiles: Tiles, folds: list[Fold]) -> None:
+def _run(owner: Any, tiles: Tiles, folds: list[Fold]) -> None:
     """Fold the run ``start, length`` into ``sum0_value``, ``sum1_value``, ..."""
+    text = owner.text
     merged = {k: fold for k, fold in enumerate(folds) if is_merged(fold)}
     for k, fold in merged.items():
         start_run(text, fold, f"sum{k}")
-    if len(merged) < len(folds):
-        _tree(text, tiles, folds)
+    if len(merged) == len(folds) or owner.kernel.reassociates:
+        _tiles(text, tiles, folds, merged)
     else:
-        text.open(f"for tile in range(start, start + length, {tiles.size}):")
-        text.add(f"count = min({tiles.size}, start + length - tile)")
-        tiles.block()
-        for k, fold in merged.items():
-            merge_block(text, fold, tiles.buffers[fold.value], f"sum{k}")
-        text.close()
+        _tree(text, tiles, folds)
     for k, fold in merged.items():
         finish(text, fold, f"sum{k}")
+
+
+def _tiles(text: Text, tiles: Tiles, folds: list[Fold], merged: dict[int, Fold]) -> None:
+    """Fold tile by tile. What is summed in any order is added up while a tile is computed."""
+    loose = {k: fold for k, fold in enumerate(folds) if k not in merged}
+    zeros = {k: typed("0.0", fold.value.dtype) for k, fold in loose.items()}
+    for k, zero in zeros.items():
+        text.add(f"sum{k}_value = {zero}")
+    text.open(f"for tile in range(start, start + length, {tiles.size}):")
+    text.add(f"count = min({tiles.size}, start + length - tile)")
+    for k, zero in zeros.items():
+        text.add(f"sum{k} = {zero}")
+    tiles.block()
+    for k, fold in merged.items():
+        merge_block(text, fold, tiles.buffers[fold.value], f"sum{k}")
+    for k, fold in loose.items():
+        text.add(f"sum{k}_value = {typed(f'sum{k}_value + sum{k}', fold.value.dtype)}")
+    text.close()
 
 
 def _tree(text: Text, tiles: Tiles, folds: list[Fold]) -> None:

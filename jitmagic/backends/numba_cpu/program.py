@@ -74,6 +74,7 @@ def compile_graph(
     if fastmath:
         for step in plan.launches:
             step.built.kernel.flags = 0
+            step.built.kernel.reassociates = True
     together = chains(plan.steps)
     over = results_over_operands(plan, {key: chain.launches for key, chain in chained(together).items()})
     direct = targets(plan, chained(together))
