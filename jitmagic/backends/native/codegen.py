@@ -19,6 +19,7 @@ from numba.core.fastmathpass import rewrite_module
 from jitmagic.backends.native.abi import FEW_TURNS, Status
 from jitmagic.backends.native.intrinsics import NAMESPACE
 from jitmagic.backends.native.lowering import lower
+from jitmagic.backends.native.passes import freed
 from jitmagic.backends.native.store import Stored
 from jitmagic.errors import InternalError, Unsupported
 
@@ -49,6 +50,16 @@ class _HostCodegen(codegen.AOTCPUCodegen):
 
     def _customize_tm_features(self) -> str:
         return str(llvm.get_host_cpu_features().flatten())
+
+    def _module_pass_manager(self, **options: Any) -> tuple[Any, Any]:
+        base: Any = super()
+        passes, builder = base._module_pass_manager(**options)
+        return freed(passes), builder
+
+    def _function_pass_manager(self, **options: Any) -> tuple[Any, Any]:
+        base: Any = super()
+        passes, builder = base._function_pass_manager(**options)
+        return freed(passes), builder
 
 
 class _ScalarCodegen(_HostCodegen):
@@ -123,7 +134,7 @@ def _optimised(source: str, name: str, fastmath: bool) -> Any:
     tuning.loop_vectorization = not source.startswith(FEW_TURNS)
     tuning.slp_vectorization = True
     builder = llvm.create_pass_builder(machine, tuning)
-    builder.getModulePassManager().run(optimised, builder)
+    freed(builder.getModulePassManager()).run(optimised, builder)
     return optimised
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import itertools
 import os
 import struct
 import threading
@@ -75,10 +74,53 @@ _CPYTHON = [
 ]
 ALLOWED_SYMBOLS = frozenset([*_LIBM, *(f"{name}f" for name in _LIBM), *_LIBC, *_PTHREAD, *_CPYTHON])
 
-_serial = itertools.count()
+_SHARE = 32  # libraries that one linker loads: it keeps 9 kB of each, also after that is unloaded
+
+
+class _Linker:
+    """One of LLVM's linkers, with the libraries that it has in memory, by name.
+
+    What it keeps of a library that was unloaded goes with the linker itself: so each loads a few only, and is disposed
+    of when the last of them is gone. The last linker of a process never is, not even at interpreter exit: a daemon
+    thread may be inside a kernel until the process ends.
+    """
+
+    def __init__(self) -> None:
+        _initialise()
+        machine = llvm.Target.from_default_triple().create_target_machine(reloc="pic", codemodel="default")
+        self.engine = llvm.create_lljit_compiler(machine, suppress_errors=True)
+        self.trackers: dict[str, Any] = {}
+        self.loaded = 0
+        self.ended = False
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.engine))  # else the end of the interpreter disposes of it
+
+    @property
+    def is_full(self) -> bool:
+        return self.loaded >= _SHARE
+
+    def load(self, builder: Any) -> tuple[str, Any]:
+        name = f"jitmagic.{self.loaded}"
+        self.loaded += 1
+        tracker = self.trackers[name] = builder.link(self.engine, name)
+        return name, tracker
+
+    def unload(self, name: str) -> None:
+        tracker = self.trackers.pop(name)
+        with contextlib.suppress(RuntimeError):  # what cannot be unloaded stays, which harms nobody
+            tracker.close()
+        self.end()
+
+    def end(self) -> None:
+        """Dispose of the linker if nothing more will be loaded, and nothing is."""
+        if self.is_full and not self.trackers and not self.ended:
+            self.ended = True
+            self.engine.close()
+            ctypes.pythonapi.Py_DecRef(ctypes.py_object(self.engine))
+
+
 _lock = threading.RLock()  # re-entrant: a signal handler may compile in here
-_trackers: dict[str, Any] = {}  # of libraries in memory, by name: a collection that frees a tracker unloads at once
-_dead: deque[str] = deque()  # libraries that nobody calls any more
+_linkers: list[_Linker] = []  # the one that loads what comes next
+_dead: deque[tuple[_Linker, str]] = deque()  # libraries that nobody calls any more
 
 if hasattr(os, "register_at_fork"):  # nobody forks while a library is loaded or unloaded
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
@@ -90,32 +132,35 @@ class _Loaded:
     To unload it there would wait for that thread, with whatever locks the program holds: the next ``link`` does it.
     """
 
-    __slots__ = ("name",)
+    __slots__ = ("linker", "name")
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, linker: _Linker, name: str) -> None:
+        self.linker, self.name = linker, name
 
-    def __del__(self, bury: Callable[[str], None] = _dead.append) -> None:
-        bury(self.name)
+    def __del__(self, bury: Callable[[tuple[_Linker, str]], None] = _dead.append) -> None:
+        bury((self.linker, self.name))
 
 
 def _unload_dead() -> None:
     while _dead:
-        with contextlib.suppress(RuntimeError):  # what cannot be unloaded stays, which harms nobody
-            _trackers.pop(_dead.popleft()).close()
+        linker, name = _dead.popleft()
+        linker.unload(name)
+
+
+def _free_linker() -> _Linker:
+    """The linker that loads the next library. Hold the lock."""
+    if not _linkers:
+        _linkers.append(_Linker())
+    elif _linkers[0].is_full:
+        _linkers[0].end()
+        _linkers[0] = _Linker()
+    return _linkers[0]
 
 
 @once
-def _linker() -> Any:
+def _initialise() -> None:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_default_triple()
-    machine = target.create_target_machine(reloc="pic", codemodel="default")
-    linker = llvm.create_lljit_compiler(machine, suppress_errors=True)
-    # Never disposed, not even at interpreter exit: a daemon thread may be inside a kernel until the
-    # process ends.
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(linker))
-    return linker
 
 
 @cache
@@ -174,11 +219,11 @@ def link(object_code: bytes, symbol: str) -> Address:
     known = _known_symbols()
     for name in sorted(needed & known.keys()):  # each costs memory that is not given back
         builder.import_symbol(name, known[name])
-    linker, name = _linker(), f"jitmagic.{next(_serial)}"
     try:
         with _lock:
             _unload_dead()
-            tracker = _trackers[name] = builder.link(linker, name)
+            linker = _free_linker()
+            name, tracker = linker.load(builder)
     except RuntimeError as error:
         raise InternalError(f"object code of {symbol} cannot be linked: {error}") from error
-    return Address(tracker[symbol], _Loaded(name), len(object_code))
+    return Address(tracker[symbol], _Loaded(linker, name), len(object_code))

@@ -11,6 +11,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from jitmagic.backends.native.passes import freed
 from jitmagic.backends.native.store import Stored
 from jitmagic.backends.regions.translate import ENTRY, translate
 from jitmagic.errors import InternalError
@@ -51,5 +52,5 @@ def _module(source: str) -> Any:
     tuning.loop_vectorization = True
     tuning.slp_vectorization = True
     builder = llvm.create_pass_builder(_machine(), tuning)
-    builder.getModulePassManager().run(module, builder)
+    freed(builder.getModulePassManager()).run(module, builder)
     return module
