@@ -9,11 +9,11 @@ from llvmlite.binding.newpassmanagers import FunctionPassManager, ModulePassMana
 __all__ = ["freed"]
 
 
-class _ModulePasses(ModulePassManager):
+class _ModulePasses(ModulePassManager):  # type: ignore[misc]  # llvmlite has no annotations
     _dispose = NewPassManager._dispose
 
 
-class _FunctionPasses(FunctionPassManager):
+class _FunctionPasses(FunctionPassManager):  # type: ignore[misc]  # the same
     _dispose = NewPassManager._dispose
 
 
