@@ -14,6 +14,7 @@ import numpy as np
 
 from jitmagic.aot.aliases import Aliases, find_aliases
 from jitmagic.aot.boxed import Program, as_boxed
+from jitmagic.aot.clashes import inputs_to_keep_apart
 from jitmagic.aot.functionalise import PureBuilder
 from jitmagic.aot.joint.decompose import BUILT_IN, Decompose, Table, merged
 from jitmagic.aot.joint.pullbacks import compile_pullbacks, split_pullback
@@ -137,7 +138,8 @@ def _alias_guard(graph: Graph, aliases: Aliases, example_inputs: Sequence[Any]) 
     inputs = graph.inputs
     written = [inputs.index(s) for s in aliases.written_storages(graph) if s.kind == "input"]
     constants = [n.value for n in graph.nodes if n.kind == "constant" and isinstance(n.value, np.ndarray)]
-    return analyse_overlap(example_inputs, written, constants, [p.source for p in graph.placeholders])
+    names = [p.source for p in graph.placeholders]
+    return analyse_overlap(example_inputs, written, constants, names, inputs_to_keep_apart(graph, aliases))
 
 
 def _env(graph: Graph) -> ShapeEnv:

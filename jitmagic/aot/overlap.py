@@ -69,24 +69,28 @@ class AliasGuard:
     * ``disjoint``: pairs of arguments that must not share memory;
     * ``fixed``: an argument and an array held by the code that must not share memory;
     * ``simple``: arguments in which no element lies on another (``as_strided`` can make such);
-    * ``groups``: arguments that must overlap in the same way as they did.
+    * ``groups``: arguments that must overlap in the same way as they did;
+    * ``separate``: pairs of arguments of which no part may lie between the parts of the other.
     """
 
     disjoint: tuple[tuple[int, int], ...] = ()
     fixed: tuple[tuple[int, Array], ...] = ()
     simple: tuple[int, ...] = ()
     groups: tuple[AliasGroup, ...] = ()
+    separate: tuple[tuple[int, int], ...] = ()
 
     @cached_property
     def apart(self) -> tuple[int, ...]:
-        """The arguments that ``disjoint`` speaks of."""
-        return tuple(dict.fromkeys(i for pair in self.disjoint for i in pair))
+        """The arguments that ``disjoint`` and ``separate`` speak of."""
+        return tuple(dict.fromkeys(i for pair in (*self.disjoint, *self.separate) for i in pair))
 
     def holds(self, arguments: Sequence[Any]) -> bool:
         if not have_own_memory([arguments[i] for i in self.apart]):
             for i, j in self.disjoint:  # loops: this runs at each call
                 if overlaps(arguments[i], arguments[j]):
                     return False
+            if any(np.may_share_memory(arguments[i], arguments[j]) for i, j in self.separate):
+                return False
         for i, array in self.fixed:
             if overlaps(arguments[i], array):
                 return False
@@ -100,18 +104,24 @@ class AliasGuard:
 
 
 def analyse_overlap(
-    arguments: Sequence[Any], written: Iterable[int], constants: Sequence[Array] = (), names: Sequence[str] = ()
+    arguments: Sequence[Any],
+    written: Iterable[int],
+    constants: Sequence[Array] = (),
+    names: Sequence[str] = (),
+    close: Iterable[tuple[int, int]] = (),
 ) -> AliasGuard:
     """The relations among ``arguments`` when those at the positions ``written`` are changed.
 
-    ``names`` are those of the arguments, for messages. Raises Unsupported("aliased-inputs") if they overlap in a
-    way that one base cannot express.
+    ``names`` are those of the arguments, for messages; pairs in ``close`` count as overlapping if their extents do.
+    Raises Unsupported("aliased-inputs") if they overlap in a way that one base cannot express.
     """
     changed = sorted(set(written))
     names = names or [f"argument {i}" for i in range(len(arguments))]
     arrays = [i for i, a in enumerate(arguments) if isinstance(a, np.ndarray)]
     pairs = sorted({(min(i, j), max(i, j)) for i in changed for j in arrays if i != j})
-    touching = [(i, j) for i, j in pairs if overlaps(arguments[i], arguments[j])]
+    near = {(min(i, j), max(i, j)) for i, j in close if i in arrays and j in arrays}
+    meet = {pair: np.may_share_memory if pair in near else overlaps for pair in pairs}
+    touching = [(i, j) for i, j in pairs if meet[i, j](arguments[i], arguments[j])]
     for i in changed:
         if not is_simple(arguments[i]):
             raise Unsupported("aliased-inputs", f"the elements of {names[i]}")
@@ -122,6 +132,7 @@ def analyse_overlap(
         tuple((i, c) for i in changed for c in constants),
         tuple(changed),
         tuple(_group(arguments, members, names) for members in _components(touching)),
+        tuple(sorted(near.difference(touching))),
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.aot.aliases import is_array
+from jitmagic.aot.clashes import clash, exact_in_every_layout
 from jitmagic.aot.functionalise import PureBuilder, WriteRule, array_meta, same_description
 from jitmagic.errors import Unsupported
 from jitmagic.graph import ArrayMeta, Node, PyMeta, map_nodes
@@ -22,7 +23,6 @@ from jitmagic.graph.passes.keys import structural_key
 from jitmagic.graph.region_call import RegionCall
 from jitmagic.graph.shapes import SymInt
 from jitmagic.ops.functional import ViewStep, pure_form
-from jitmagic.ops.lowering import Pointwise, Select
 from jitmagic.ops.record import Op
 from jitmagic.ops.registry import by_name
 
@@ -123,6 +123,11 @@ def _check_outs(builder: PureBuilder, node: Node, outs: tuple[Any, ...]) -> None
         kept = nodes_in((node.args, {k: v for k, v in node.kwargs.items() if k != "out"}))
         if any(builder.aliases.storage(o) in storages for o in kept if is_array(o)):
             raise Unsupported("extern-unknown", f"{_row(node).name} with an operand in its output", node.span)
+    elif not exact_in_every_layout(node):
+        read = filter(is_array, nodes_in(node.args))
+        if any(clash(builder.aliases, operand, out) for operand in read for out in outs):
+            detail = f"an operand and the output of {_row(node).name}"
+            raise Unsupported("aliased-inputs", detail, node.span)
 
 
 def _check_loop(builder: PureBuilder, node: Node, targets: list[Any]) -> None:
@@ -157,7 +162,7 @@ def _without_out(builder: PureBuilder, node: Node) -> ArrayMeta | None:
     target = array_meta(out[0] if isinstance(out, tuple) else out)
     if same_description(natural, target) and not natural.scalar:
         return natural
-    return natural if _exact_in_every_layout(node, natural) else None
+    return natural if exact_in_every_layout(node) else None
 
 
 def _describe(value: Any) -> Any:
@@ -167,14 +172,6 @@ def _describe(value: Any) -> Any:
         return leaf
 
     return map_nodes(value, describe)
-
-
-def _exact_in_every_layout(node: Node, natural: ArrayMeta) -> bool:
-    lower = _row(node).lower
-    if isinstance(lower, Select):
-        return True
-    operands = [m.dtype.kind for n in nodes_in(node.args) if isinstance(m := n.meta, ArrayMeta)]
-    return isinstance(lower, Pointwise) and all(kind in lower.kinds for kind in operands)
 
 
 def _write_copies(builder: PureBuilder, node: Node) -> None:

@@ -154,9 +154,15 @@ def _mask_of(node: Node) -> Node | None:
 
 
 def _same_object(node: Node, target: Any, operands: Sequence[VariableTracker]) -> VariableTracker:
+    """The tracker of an operand that a call gives back itself; those of several ``out=`` in a tuple."""
     if isinstance(target, tuple):
-        target = target[0]
+        return TupleTracker([_operand_of(t, operands) for t in target])
+    found = _operand_of(target, operands)
     node.meta = target.meta
+    return found
+
+
+def _operand_of(target: Any, operands: Sequence[VariableTracker]) -> VariableTracker:
     for value in operands:
         for candidate in value.items if isinstance(value, TupleTracker) else [value]:
             real = candidate.realize() if isinstance(candidate, Lazy) else candidate
