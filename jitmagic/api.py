@@ -13,7 +13,7 @@ from jitmagic.errors import UserError
 from jitmagic.explaining import explain
 from jitmagic.runtime.engine import serve
 from jitmagic.runtime.function import compile_callable
-from jitmagic.runtime.handle import Handle
+from jitmagic.runtime.handle import Handle, handle_of
 from jitmagic.runtime.lowering import backend_names
 from jitmagic.runtime.recompiles import Recompile, fold
 from jitmagic.runtime.registry import compiled_functions
@@ -105,8 +105,8 @@ def _flag(option: str, value: Any, or_none: bool = False) -> bool | None:
 
 
 def _handle(function: Any) -> Handle:
-    handle = getattr(function, "jit", None)
-    if isinstance(handle, Handle):
+    handle = handle_of(function)
+    if handle is not None:
         return handle
     name = getattr(function, "__qualname__", repr(function))
     raise UserError(f"{name} is not compiled; write @jitmagic.compile above its def, or %%compile on top of its cell")

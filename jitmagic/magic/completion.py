@@ -17,7 +17,12 @@ except ImportError:  # IPython < 8.6: no completion, all the rest works
 
 __all__ = ["Completions", "matcher"]
 
-_NOTHING: dict[str, Any] = {"completions": []}
+
+def _nothing() -> dict[str, Any]:
+    """A new one each time: IPython writes into it."""
+    return {"completions": []}
+
+
 _DEF = re.compile(r"^(?:def|class)\s+(\w+)", re.MULTILINE)
 
 
@@ -48,6 +53,13 @@ class Completions:
         else:
             return []
         return sorted({c for c in found if c.startswith(words[-1])}, key=str.lower)
+
+    def attribute(self, text: str) -> tuple[str, list[str]]:
+        """The word after the last dot, and ``jit`` if it begins so: ``dir`` of a compiled function does not tell it."""
+        found = re.search(r"([\w.]+)\.(\w*)$", text)
+        if found is None or not "jit".startswith(found[2]) or found[1] not in self._functions():
+            return "", []
+        return found[2], ["jit"]
 
     def _for_cell(self, words: Sequence[str], cell: str) -> Iterable[str]:
         action = self._options.get(words[-2]) if len(words) > 1 else None
@@ -86,9 +98,9 @@ def matcher(completions: Completions) -> Callable[[Any], dict[str, Any]] | None:
         try:
             found = completions.after(text, _from_line(lines, context.cursor_line))
         except Exception:  # a completer that raises would take all other completions with it
-            return _NOTHING
+            return _nothing()
         if not found:
-            return _NOTHING
+            return _attribute(completions, text)
         return {
             "completions": [SimpleCompletion(c, type="magic option") for c in found],
             "matched_fragment": re.split(r"\s+", text)[-1],
@@ -96,6 +108,15 @@ def matcher(completions: Completions) -> Callable[[Any], dict[str, Any]] | None:
         }
 
     return match  # type: ignore[no-any-return, unused-ignore]  # the same reason
+
+
+def _attribute(completions: Completions, text: str) -> dict[str, Any]:
+    try:
+        word, found = completions.attribute(text)
+    except Exception:  # as above
+        return _nothing()
+    entries = [SimpleCompletion(c, type="instance") for c in found]
+    return {"completions": entries, "matched_fragment": word, "suppress": False} if found else _nothing()
 
 
 def _from_line(lines: Sequence[str], number: int) -> str:

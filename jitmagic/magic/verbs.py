@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import difflib
+import inspect
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -80,8 +82,10 @@ class JitLine:
     def find(self, name: str, after_verb: bool = True) -> Any:
         """The compiled function of this name. ``after_verb``: it cannot be a verb."""
         value = _look_up(name, self.shell.user_ns)
-        if hasattr(value, "jit"):
-            return value
+        with contextlib.suppress(ValueError):  # wrapped in a circle
+            inner = inspect.unwrap(value, stop=lambda each: hasattr(each, "jit"))
+            if hasattr(inner, "jit"):
+                return inner
         for function in self.engine.functions():
             if function.__qualname__ == name:
                 return function

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Protocol
 
+from jitmagic.runtime.attributes import hung
 from jitmagic.runtime.frame import Cells, CompiledFrame, Values
 from jitmagic.runtime.function import make_compiled
 from jitmagic.runtime.handle import Handle, frame_of
@@ -63,7 +64,7 @@ class Blocks:
 
     def _callee(self, whole: CompiledFrame, function: FunctionType) -> FunctionType:
         """A function that could not be inlined; it has entries of its own."""
-        if isinstance(function.__dict__.get("jit"), Handle) or function.__code__.co_flags & _NOT_CALLED_ONCE:
+        if isinstance(hung(function), Handle) or function.__code__.co_flags & _NOT_CALLED_ONCE:
             return function
         if is_disabled(function) or not may_touch_arrays(function):
             return function

@@ -14,6 +14,7 @@ import numpy as np
 from jitmagic.errors import UserError
 from jitmagic.events import FallbackEvent, emit
 from jitmagic.nn.module import Module
+from jitmagic.runtime.attributes import hang
 from jitmagic.runtime.frame import CompiledFrame, Miss
 from jitmagic.runtime.handle import Handle, frame_of
 from jitmagic.runtime.modules import CompiledModule, compile_module
@@ -45,7 +46,6 @@ def make_compiled(function: FunctionType, options: Options, serve: Miss) -> Func
     if frame is not None and frame.options == options and frame.serve is serve:
         return function
     plain = _twin(function, function.__code__ if frame is None else frame.plain.__code__)
-    plain.__dict__.pop("jit", None)
     frame = CompiledFrame.of(plain, options, serve)
     link = Link(frame)
     frame.trampoline = make_trampoline(plain.__code__, link)
@@ -58,7 +58,7 @@ def attach(compiled: FunctionType, handle: Handle) -> None:
     """Make ``handle`` (and the frame that it owns) that of ``compiled``."""
     record = handle.frame.record
     record.function = weakref.ref(compiled)
-    compiled.__dict__["jit"] = handle
+    hang(compiled, handle)
     register(record.owner, compiled)
 
 

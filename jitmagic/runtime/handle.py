@@ -6,12 +6,15 @@ because reports stand above the runtime.
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
 from jitmagic.errors import InternalError
 from jitmagic.events import Event
+from jitmagic.runtime.attributes import Hidden, hung
 from jitmagic.runtime.checking import changed_outside
 from jitmagic.runtime.comparison import Comparison, compare
 from jitmagic.runtime.entry import Entry
@@ -21,12 +24,12 @@ from jitmagic.runtime.timing import Timing, time_call
 from jitmagic.runtime.trampoline import Target, link_in, linked
 from jitmagic.tracer.capture import Options
 
-__all__ = ["VIEWS", "Handle", "frame_of"]
+__all__ = ["VIEWS", "Handle", "frame_of", "handle_of"]
 
 VIEWS: dict[str, Callable[..., Any]] = {}
 
 
-class Handle:
+class Handle(Hidden):
     """Everything about one compiled function; it owns the frame behind the function's trampoline."""
 
     __slots__ = ("_target", "frame", "token")
@@ -172,9 +175,21 @@ def _revive(token: str, plain: FunctionType, options: Options, serve: Any) -> Ha
     return Handle(frame, token, target)
 
 
+def handle_of(function: Any) -> Handle | None:
+    """The handle of a compiled function, or of the one that its decorators say they wrap (``functools.wraps``)."""
+    with contextlib.suppress(ValueError):  # wrapped in a circle
+        found = getattr(inspect.unwrap(function, stop=_has_handle), "jit", None)
+        return found if isinstance(found, Handle) else None
+    return None
+
+
+def _has_handle(function: Any) -> bool:
+    return isinstance(getattr(function, "jit", None), Handle)
+
+
 def frame_of(function: FunctionType) -> CompiledFrame | None:
     """The frame behind a compiled function; None if calls of ``function`` run its own code."""
-    handle = function.__dict__.get("jit")
+    handle = hung(function)
     if not isinstance(handle, Handle):
         return None
     link = link_in(function.__code__)

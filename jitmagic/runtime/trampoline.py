@@ -81,8 +81,13 @@ class _Waiting(Target):
 _revived: dict[str, _Waiting] = {}  # emptied by ``linked`` as soon as the handle of the function is unpickled
 
 
+def _never_arrived(*values: Any) -> Any:
+    raise ReferenceError("a compiled function was sent without its attributes; send the plain one: f.jit.plain")
+
+
 def _revive(token: str) -> Link:
     waiting = _Waiting()
+    waiting.run = _never_arrived
     waiting.link = Link(waiting, token)
     _revived[token] = waiting
     return waiting.link

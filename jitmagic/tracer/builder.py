@@ -34,7 +34,6 @@ from jitmagic.tracer.guards import (
     CellSource,
     ClosureSource,
     ConstantSource,
-    DictSource,
     EntrySource,
     GlobalSource,
     ItemSource,
@@ -81,7 +80,7 @@ def plain_function(value: Any) -> FunctionType | None:
 
     A wrapper made with ``functools.wraps`` has the handle of what it wraps among its attributes: it is not meant.
     """
-    handle = value.__dict__.get("jit") if type(value) is FunctionType else None
+    handle = dict.get(value.__dict__, "jit") if type(value) is FunctionType else None
     serves = getattr(handle, "serves", None)
     plain = getattr(handle, "plain", None) if serves is not None and serves(value) else None
     return plain if type(plain) is FunctionType else None
@@ -294,7 +293,7 @@ class Builder(Inputs, ClassGuards):
         if plain is not None:
             for each in guard.function_guards(source, value):  # its code is the way to the handle
                 self.output.guards.add(each)
-            self.function(plain, AttributeSource(DictSource(source, "jit"), "plain"))
+            self.function(plain, AttributeSource(AttributeSource(source, "jit"), "plain"))
             return FunctionTracker(plain, source, face=value)
         if is_numpy(value) or lookup(value) is not None:  # a row of NumPy's, or one of our own
             self.output.guards.add(guard.identity_guard(source, value, "FUNCTION_MATCH"))

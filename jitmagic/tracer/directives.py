@@ -6,6 +6,7 @@ The tracer asks ``is_disabled`` and ``is_opaque`` about every callee.
 from __future__ import annotations
 
 import weakref
+from types import FunctionType, MethodType
 from typing import Any
 
 __all__ = [
@@ -28,7 +29,7 @@ substitutes: dict[Any, Any] = {}  # what the user says; entries that relied on i
 
 def disable(function: Any) -> Any:
     """Leave ``function`` plain: it is not compiled and not looked into when others call it."""
-    handle = getattr(function, "__dict__", {}).get("jit")
+    handle = getattr(function, "jit", None) if isinstance(function, FunctionType | MethodType) else None
     function = getattr(handle, "plain", function)
     _note(_disabled, function)
     return function

@@ -54,3 +54,17 @@ def test_other_lines_are_left_to_ipython(notebook: Notebook) -> None:
     assert "grey_value" in completed(notebook, "grey_v")
     text = "%%compile\ngrey_v"
     assert "grey_value" in completed(notebook, text)
+
+
+def test_the_handle_of_a_compiled_function(notebook: Notebook) -> None:
+    notebook.run("%%compile\ndef grey(): pass\ndef deco(g): pass")
+    assert [c for c in completed(notebook, "grey.j") if "jit" in c] == ["jit"]
+    assert "jit" in completed(notebook, "x = grey.")
+
+
+def test_other_completions_come_each_time(notebook: Notebook) -> None:
+    notebook.run("plain = []")
+    for _ in range(2):
+        assert completed(notebook, "plain.ap") == ["append"]
+        assert completed(notebook, "plain.ind") == ["index"]
+        assert not completed(notebook, "plain.j")

@@ -11,7 +11,7 @@ from jitmagic.errors import UserError
 from jitmagic.report.parts import Part, Rule
 from jitmagic.report.view import View
 from jitmagic.report.words import short_name
-from jitmagic.runtime.handle import Handle
+from jitmagic.runtime.handle import Handle, handle_of
 from jitmagic_widgets.cache import CacheBrowser
 from jitmagic_widgets.graph import GraphPanel
 from jitmagic_widgets.inspector import GuardInspector
@@ -63,8 +63,8 @@ def explore(function: Any, namespace: Mapping[str, Any] | None = None) -> Explor
     ``namespace`` holds the variables offered as arguments; by default the notebook's. Raises UserError for a function
     that is not compiled.
     """
-    handle = function if isinstance(function, Handle) else getattr(function, "jit", None)
-    if not isinstance(handle, Handle):
+    handle = function if isinstance(function, Handle) else handle_of(function)
+    if handle is None:
         name = getattr(function, "__qualname__", repr(function))
         raise UserError(f"{name} is not compiled; put %%compile on top of its cell, or @jitmagic.compile above its def")
     return Explorer(handle, namespace)

@@ -93,7 +93,7 @@ class FunctionTracker(VariableTracker):
         own = self.face.__dict__
         if name in own:
             return tx.output.builder.wrap(tx, own[name], DictSource(source, name))
-        if hasattr(FunctionType, name):
+        if hasattr(self.face, name):  # of the class, or not seen among its attributes
             raise Unsupported("attribute", f"{self.describe()}.{name}")
         tx.output.guards.add(missing_key_guard(source, name))
         raise python_error(AttributeError, f"'function' object has no attribute {name!r}")
@@ -112,7 +112,7 @@ class FunctionTracker(VariableTracker):
         names = tuple(self.face.__dict__)
         source = self.source or tx.output.constant_source(self.face)
         tx.output.guards.add(attribute_names_guard(source, names))
-        return {name: self.attribute(tx, name) for name in names if name != "jit" or self.face is self.function}
+        return {name: self.attribute(tx, name) for name in names}
 
     def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
         """Counters and caches that a program keeps on its functions."""

@@ -235,11 +235,21 @@ def test_a_function_sent_by_value_finds_its_own_frame_again() -> None:
     assert g.jit.calls == 3
 
 
+def test_a_function_that_was_sent_without_its_attributes_says_so() -> None:
+    f = jm.compile(row)
+    for _ in range(SETTLED):
+        f(np.ones(3))
+    code = pickle.loads(cloudpickle.dumps(f.__code__))
+    g = type(f)(code, globals(), "g")
+    with pytest.raises(ReferenceError, match="without its attributes"):
+        g(np.ones(3))
+
+
 def test_a_trampoline_whose_frame_is_gone_says_so() -> None:
     f = jm.compile(row)
     for _ in range(3):
         f(np.ones(3))
-    del f.__dict__["jit"]
+    del f.jit
     gc.collect()
     with pytest.raises(ReferenceError, match="deleted"):
         f(np.ones(3))
