@@ -34,6 +34,7 @@ from jitmagic.tracer.guards import (
     CellSource,
     ClosureSource,
     ConstantSource,
+    DictSource,
     EntrySource,
     GlobalSource,
     ItemSource,
