@@ -39,7 +39,7 @@ class Attributes(dict[str, Any]):
     """A dict without the entry ``jit`` if that is ours; a value that the user gives takes its place and is seen."""
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]  # as for every dict
+    __hash__ = None
 
     def _seen(self) -> dict[str, Any]:
         return {name: dict.__getitem__(self, name) for name in self}
@@ -72,13 +72,13 @@ class Attributes(dict[str, Any]):
     def get(self, name: str, default: Any = None) -> Any:
         return dict.get(self, name, default) if name in self else default
 
-    def keys(self) -> KeysView[str]:
+    def keys(self) -> Any:
         return KeysView(self)
 
-    def values(self) -> ValuesView[Any]:
+    def values(self) -> Any:
         return ValuesView(self)
 
-    def items(self) -> ItemsView[str, Any]:
+    def items(self) -> Any:
         """All of them for cloudpickle, which sends functions by value: the handle has to go with the code."""
         caller = sys._getframe(1).f_globals.get("__name__", "")
         return dict.items(self) if "cloudpickle" in str(caller) else ItemsView(self)
