@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from jitmagic.autograd.modes import no_grad
 from jitmagic.nn import functional as F
 from jitmagic.nn.module import Module
 from jitmagic.nn.parameter import Parameter
@@ -18,17 +19,20 @@ __all__ = [
 
 
 class _Elementwise(Module):
-    """Settings under the names in ``settings``; ``inplace``, which PyTorch has, changes nothing here."""
+    """Settings under the names in ``settings``; ``inplace``, which PyTorch has, changes nothing here but ``repr``."""
 
     settings: ClassVar[tuple[str, ...]] = ()
+    inplace: bool = False
 
     def extra_repr(self) -> str:
-        return ", ".join(f"{name}={getattr(self, name)!r}" for name in self.settings)
+        shown = [f"{name}={getattr(self, name)!r}" for name in self.settings]
+        return ", ".join([*shown, "inplace=True"] if self.inplace else shown)
 
 
 class _Simple(_Elementwise):
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
+        self.inplace = inplace
 
 
 class ReLU(_Simple):
@@ -129,6 +133,7 @@ class LeakyReLU(_Elementwise):
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         super().__init__()
+        self.inplace = inplace
         self.negative_slope = negative_slope
 
     def forward(self, input: Any) -> Any:
@@ -144,7 +149,13 @@ class PReLU(_Elementwise):
     def __init__(self, num_parameters: int = 1, init: float = 0.25, *, dtype: Any = np.float64) -> None:
         super().__init__()
         self.num_parameters = num_parameters
+        self.init = init
         self.weight = Parameter(np.full(num_parameters, init, dtype))
+
+    def reset_parameters(self) -> None:
+        """The slope that it was made with, in place."""
+        with no_grad():
+            self.weight[...] = self.init
 
     def forward(self, input: Any) -> Any:
         return F.prelu(input, self.weight)
@@ -157,6 +168,7 @@ class ELU(_Elementwise):
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
+        self.inplace = inplace
         self.alpha = alpha
 
     def forward(self, input: Any) -> Any:
@@ -177,6 +189,7 @@ class Hardtanh(_Elementwise):
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
+        self.inplace = inplace
         self.min_val = min_val
         self.max_val = max_val
 
@@ -201,11 +214,12 @@ class Softplus(_Elementwise):
 class Hardshrink(_Elementwise):
     """0 where ``|x|`` is at most ``lambd``."""
 
-    settings = ("lambd",)
-
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
+
+    def extra_repr(self) -> str:
+        return repr(self.lambd)
 
     def forward(self, input: Any) -> Any:
         return F.hardshrink(input, self.lambd)
@@ -225,6 +239,7 @@ class Threshold(_Elementwise):
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
+        self.inplace = inplace
         self.threshold = threshold
         self.value = value
 
@@ -245,21 +260,27 @@ class GLU(_Elementwise):
         return F.glu(input, self.dim)
 
 
-class Softmax(GLU):
+class Softmax(_Elementwise):
     """``exp(x)`` over its sum along ``dim``; the largest element is subtracted first."""
+
+    settings = ("dim",)
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
 
     def forward(self, input: Any) -> Any:
         return F.softmax(input, self.dim)
 
 
-class Softmin(GLU):
+class Softmin(Softmax):
     """``Softmax`` of ``-x``."""
 
     def forward(self, input: Any) -> Any:
         return F.softmin(input, self.dim)
 
 
-class LogSoftmax(GLU):
+class LogSoftmax(Softmax):
     """The logarithm of ``Softmax``."""
 
     def forward(self, input: Any) -> Any:

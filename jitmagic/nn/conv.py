@@ -10,7 +10,7 @@ import numpy as np
 from jitmagic.nn import functional as F
 from jitmagic.nn.functional.sizes import as_pairs, as_tuple
 from jitmagic.nn.module import Module
-from jitmagic.nn.starting import bound_of, uniform
+from jitmagic.nn.starting import draw, empty, start
 
 __all__ = ["Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d"]
 
@@ -48,10 +48,13 @@ class _ConvBase(Module):
         as_pairs(self.padding, self.kernel_size, self.stride, self.dilation)  # refuses other words
 
     def _start(self, bias: bool, dtype: Any, rng: Any) -> None:
-        shape = self._weight_shape()
-        bound = bound_of(shape[1] * math.prod(shape[2:]))
-        self.weight = uniform(shape, bound, dtype, rng)
-        self.register_parameter("bias", uniform((self.out_channels,), bound, dtype, rng) if bias else None)
+        self.weight = empty(self._weight_shape(), dtype)
+        self.register_parameter("bias", empty((self.out_channels,), dtype) if bias else None)
+        start(self, rng)
+
+    def reset_parameters(self, rng: Any = None) -> None:
+        """Draw new starting values, in place."""
+        draw(self, math.prod(self._weight_shape()[1:]), rng)
 
     def _weight_shape(self) -> tuple[int, ...]:
         first, second = self.out_channels, self.in_channels

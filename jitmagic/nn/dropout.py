@@ -13,17 +13,18 @@ __all__ = ["Dropout", "Dropout1d", "Dropout2d"]
 
 
 class _Dropout(Module):
-    """Raises ValueError for a probability outside 0 to 1."""
+    """Raises ValueError for a probability outside 0 to 1; ``inplace``, which PyTorch has, changes nothing here."""
 
-    def __init__(self, p: float = 0.5, *, rng: np.random.Generator | None = None) -> None:
+    def __init__(self, p: float = 0.5, inplace: bool = False, *, rng: np.random.Generator | None = None) -> None:
         super().__init__()
         if not 0.0 <= p <= 1.0:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
         self.p = p
+        self.inplace = inplace
         self.rng = rng
 
     def extra_repr(self) -> str:
-        return f"p={self.p}"
+        return f"p={self.p}, inplace={self.inplace}"
 
 
 class Dropout(_Dropout):

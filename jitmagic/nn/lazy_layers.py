@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from jitmagic.nn.lazy import LazyModuleMixin
 from jitmagic.nn.linear import Linear
 from jitmagic.nn.normalisation import BatchNorm1d, BatchNorm2d
 from jitmagic.nn.parameter import UninitializedBuffer, UninitializedParameter, is_uninitialized
-from jitmagic.nn.starting import bound_of
+from jitmagic.nn.starting import start
 
 __all__ = [
     "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyConv1d", "LazyConv2d", "LazyConvTranspose1d", "LazyConvTranspose2d",
@@ -37,10 +36,10 @@ class LazyLinear(LazyModuleMixin, Linear):
         self.in_features = input.shape[-1]
         if not self.has_uninitialized_params():
             return
-        bound = bound_of(self.in_features)
-        init.uniform_(self.materialize("weight", (self.out_features, self.in_features)), -bound, bound, self._rng)
+        self.materialize("weight", (self.out_features, self.in_features))
         if self.bias is not None:
-            init.uniform_(self.materialize("bias", (self.out_features,)), -bound, bound, self._rng)
+            self.materialize("bias", (self.out_features,))
+        start(self, self._rng)
 
 
 class _LazyConv(LazyModuleMixin):
@@ -60,11 +59,10 @@ class _LazyConv(LazyModuleMixin):
             return
         if layer.in_channels % layer.groups:
             raise ValueError("in_channels must be divisible by groups")
-        shape = layer._weight_shape()
-        bound = bound_of(shape[1] * math.prod(shape[2:]))
-        init.uniform_(self.materialize("weight", shape), -bound, bound, layer._rng)
+        self.materialize("weight", layer._weight_shape())
         if layer.bias is not None:
-            init.uniform_(self.materialize("bias", (layer.out_channels,)), -bound, bound, layer._rng)
+            self.materialize("bias", (layer.out_channels,))
+        start(layer, layer._rng)
 
 
 class _LazyPlainConv(_LazyConv):
@@ -143,6 +141,7 @@ class _LazyBatchNorm(LazyModuleMixin):
         affine: bool = True,
         track_running_stats: bool = True,
         *,
+        bias: bool = True,
         dtype: Any = np.float64,
     ) -> None:
         super().__init__(0, eps, momentum, False, False, dtype=dtype)
@@ -150,7 +149,8 @@ class _LazyBatchNorm(LazyModuleMixin):
         layer.affine = affine
         layer.track_running_stats = track_running_stats
         if affine:
-            layer.weight, layer.bias = UninitializedParameter(dtype=dtype), UninitializedParameter(dtype=dtype)
+            layer.weight = UninitializedParameter(dtype=dtype)
+            layer.bias = UninitializedParameter(dtype=dtype) if bias else None
         if track_running_stats:
             layer.running_mean = UninitializedBuffer(dtype=dtype)
             layer.running_var = UninitializedBuffer(dtype=dtype)

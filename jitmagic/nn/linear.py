@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.autograd.modes import no_grad
 from jitmagic.nn import functional as F
 from jitmagic.nn import init
 from jitmagic.nn.module import Module
 from jitmagic.nn.parameter import Parameter, array_of
-from jitmagic.nn.starting import bound_of, uniform
+from jitmagic.nn.starting import draw, empty, start
 
 __all__ = ["Bilinear", "Embedding", "Flatten", "Identity", "Linear", "Unflatten"]
 
@@ -41,9 +42,13 @@ class Linear(Module):
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
-        bound = bound_of(in_features)
-        self.weight = uniform((out_features, in_features), bound, dtype, rng)
-        self.register_parameter("bias", uniform((out_features,), bound, dtype, rng) if bias else None)
+        self.weight = empty((out_features, in_features), dtype)
+        self.register_parameter("bias", empty((out_features,), dtype) if bias else None)
+        start(self, rng)
+
+    def reset_parameters(self, rng: Any = None) -> None:
+        """Draw new starting values, in place."""
+        draw(self, self.in_features, rng)
 
     def forward(self, input: Any) -> Any:
         result = input @ self.weight.T
@@ -73,9 +78,13 @@ class Bilinear(Module):
         self.in1_features = in1_features
         self.in2_features = in2_features
         self.out_features = out_features
-        bound = bound_of(in1_features)
-        self.weight = uniform((out_features, in1_features, in2_features), bound, dtype, rng)
-        self.register_parameter("bias", uniform((out_features,), bound, dtype, rng) if bias else None)
+        self.weight = empty((out_features, in1_features, in2_features), dtype)
+        self.register_parameter("bias", empty((out_features,), dtype) if bias else None)
+        start(self, rng)
+
+    def reset_parameters(self, rng: Any = None) -> None:
+        """Draw new starting values, in place."""
+        draw(self, self.in1_features, rng)
 
     def forward(self, input1: Any, input2: Any) -> Any:
         return F.bilinear(input1, input2, self.weight, self.bias)
@@ -115,9 +124,15 @@ class Embedding(Module):
         self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
         self.max_norm = max_norm
         self.norm_type = norm_type
-        self.weight = init.normal_(Parameter(np.empty((num_embeddings, embedding_dim), dtype)), generator=rng)
+        self.weight = empty((num_embeddings, embedding_dim), dtype)
+        start(self, rng)
+
+    def reset_parameters(self, rng: Any = None) -> None:
+        """Draw new starting values, in place."""
+        init.normal_(self.weight, generator=rng)
         if self.padding_idx is not None:
-            self.weight[self.padding_idx] = 0
+            with no_grad():
+                self.weight[self.padding_idx] = 0
 
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
@@ -147,9 +162,11 @@ class Flatten(Module):
 
     def forward(self, input: Any) -> Any:
         shape = input.shape
-        start = self.start_dim % len(shape)
+        first = self.start_dim % len(shape)
         stop = self.end_dim % len(shape) + 1
-        return input.reshape((*shape[:start], math.prod(shape[start:stop]), *shape[stop:]))
+        if first >= stop:
+            raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+        return input.reshape((*shape[:first], math.prod(shape[first:stop]), *shape[stop:]))
 
     def extra_repr(self) -> str:
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"

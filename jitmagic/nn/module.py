@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from jitmagic.nn import casting, replaced, states
 from jitmagic.nn.hooks import (
     AFTER_ANY,
@@ -146,6 +148,8 @@ class Module(replaced.Told):
         """Replace an entry of the tables; False if none has this name."""
         for table, kind in (("_parameters", "parameter"), ("_modules", "child module"), ("_buffers", "buffer")):
             if table in self.__dict__ and name in self.__dict__[table]:
+                if table == "_buffers" and isinstance(value, np.generic):
+                    value = np.asarray(value)  # what NumPy computes from an array without axes
                 if value is not None and (table == "_modules" or not is_array(value)):
                     wanted = "a Module" if table == "_modules" else "an array"
                     raise TypeError(f"cannot assign {type(value).__name__!r} as {kind} {name!r} ({wanted} or None)")
@@ -191,6 +195,8 @@ class Module(replaced.Told):
         if "_buffers" not in self.__dict__:
             raise AttributeError(_BEFORE_INIT.format("buffer"))
         self._check_name(name, "buffer", "_buffers")
+        if isinstance(tensor, np.generic):
+            tensor = np.asarray(tensor)
         if tensor is not None and not is_array(tensor):
             raise TypeError(f"cannot assign {type(tensor).__name__!r} as buffer {name!r} (an array or None)")
         self._buffers[name] = tensor
@@ -231,8 +237,8 @@ class Module(replaced.Told):
                     below = f"{prefix}.{name}" if prefix else name
                     yield from module.named_modules(memo, below, remove_duplicate)
 
-    def modules(self) -> Iterator[Module]:
-        for _, module in self.named_modules():
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from jitmagic.nn import functional as F
+from jitmagic.nn import init
 from jitmagic.nn.module import Module
 from jitmagic.nn.parameter import Parameter
 
@@ -16,6 +17,14 @@ __all__ = ["BatchNorm1d", "BatchNorm2d", "GroupNorm", "InstanceNorm1d", "Instanc
 def _affine(module: Module, shape: tuple[int, ...], weight: bool, bias: bool, dtype: Any) -> None:
     module.register_parameter("weight", Parameter(np.ones(shape, dtype)) if weight else None)
     module.register_parameter("bias", Parameter(np.zeros(shape, dtype)) if bias else None)
+
+
+def _start_affine(module: Module) -> None:
+    """Weight 1 and bias 0, in place."""
+    for name, value in (("weight", 1.0), ("bias", 0.0)):
+        parameter = module._parameters.get(name)
+        if parameter is not None:
+            init.constant_(parameter, value)
 
 
 def _as_shape(given: int | tuple[int, ...]) -> tuple[int, ...]:
@@ -43,11 +52,18 @@ class LayerNorm(Module):
         self.elementwise_affine = elementwise_affine
         _affine(self, self.normalized_shape, elementwise_affine, elementwise_affine and bias, dtype)
 
+    def reset_parameters(self) -> None:
+        """Weight 1 and bias 0 again, in place."""
+        _start_affine(self)
+
     def forward(self, input: Any) -> Any:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+            f"bias={self.bias is not None}"
+        )
 
 
 class RMSNorm(Module):
@@ -70,6 +86,10 @@ class RMSNorm(Module):
         weight = Parameter(np.ones(self.normalized_shape, dtype)) if elementwise_affine else None
         self.register_parameter("weight", weight)
 
+    def reset_parameters(self) -> None:
+        """Weight 1 again, in place."""
+        _start_affine(self)
+
     def forward(self, input: Any) -> Any:
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
@@ -90,6 +110,7 @@ class GroupNorm(Module):
         eps: float = 1e-5,
         affine: bool = True,
         *,
+        bias: bool = True,
         dtype: Any = np.float64,
     ) -> None:
         super().__init__()
@@ -99,13 +120,20 @@ class GroupNorm(Module):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        _affine(self, (num_channels,), affine, affine, dtype)
+        _affine(self, (num_channels,), affine, affine and bias, dtype)
+
+    def reset_parameters(self) -> None:
+        """Weight 1 and bias 0 again, in place."""
+        _start_affine(self)
 
     def forward(self, input: Any) -> Any:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
 
 
 class _Running(Module):
@@ -118,13 +146,15 @@ class _Running(Module):
     running_var: Any
     num_batches_tracked: Any
 
-    def _set(self, num_features: int, eps: float, momentum: Any, affine: bool, tracked: bool, dtype: Any) -> None:
+    def _set(
+        self, num_features: int, eps: float, momentum: Any, affine: bool, tracked: bool, bias: bool, dtype: Any
+    ) -> None:
         self.num_features = num_features
         self.eps = eps
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = tracked
-        _affine(self, (num_features,), affine, affine, dtype)
+        _affine(self, (num_features,), affine, affine and bias, dtype)
         self.register_buffer("running_mean", np.zeros(num_features, dtype) if tracked else None)
         self.register_buffer("running_var", np.ones(num_features, dtype) if tracked else None)
         self.register_buffer("num_batches_tracked", np.zeros((), np.int64) if tracked else None)
@@ -135,6 +165,11 @@ class _Running(Module):
             self.running_mean[...] = 0
             self.running_var[...] = 1
             self.num_batches_tracked[...] = 0
+
+    def reset_parameters(self) -> None:
+        """Start over, weight 1 and bias 0 included."""
+        self.reset_running_stats()
+        _start_affine(self)
 
     def _check(self, input: Any) -> None:
         ndim = len(input.shape)
@@ -152,7 +187,7 @@ class _Running(Module):
     def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"track_running_stats={self.track_running_stats}"
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
 
@@ -170,10 +205,11 @@ class _BatchNorm(_Running):
         affine: bool = True,
         track_running_stats: bool = True,
         *,
+        bias: bool = True,
         dtype: Any = np.float64,
     ) -> None:
         super().__init__()
-        self._set(num_features, eps, momentum, affine, track_running_stats, dtype)
+        self._set(num_features, eps, momentum, affine, track_running_stats, bias, dtype)
 
     def forward(self, input: Any) -> Any:
         self._check(input)
@@ -215,10 +251,11 @@ class _InstanceNorm(_Running):
         affine: bool = False,
         track_running_stats: bool = False,
         *,
+        bias: bool = True,
         dtype: Any = np.float64,
     ) -> None:
         super().__init__()
-        self._set(num_features, eps, momentum, affine, track_running_stats, dtype)
+        self._set(num_features, eps, momentum, affine, track_running_stats, bias, dtype)
 
     def forward(self, input: Any) -> Any:
         self._check(input)

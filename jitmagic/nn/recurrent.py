@@ -8,7 +8,7 @@ import numpy as np
 
 from jitmagic.nn import functional as F
 from jitmagic.nn.module import Module
-from jitmagic.nn.starting import bound_of, uniform
+from jitmagic.nn.starting import draw, empty, start
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
 
@@ -79,7 +79,7 @@ class _Recurrent(Module):
         self.proj_size = proj_size
         self.rng = rng
         self.suffixes = ("", "_reverse") if bidirectional else ("",)
-        rows, bound = self.gates * hidden_size, bound_of(hidden_size)
+        rows = self.gates * hidden_size
         out = proj_size or hidden_size
         for layer in range(num_layers):
             width = input_size if layer == 0 else out * len(self.suffixes)
@@ -90,7 +90,21 @@ class _Recurrent(Module):
                 if proj_size:
                     shapes["weight_hr"] = (proj_size, hidden_size)
                 for name, shape in shapes.items():
-                    setattr(self, f"{name}_l{layer}{suffix}", uniform(shape, bound, dtype, rng))
+                    setattr(self, f"{name}_l{layer}{suffix}", empty(shape, dtype))
+        start(self, rng)
+
+    def reset_parameters(self, rng: Any = None) -> None:
+        """Draw new starting values, in place."""
+        draw(self, self.hidden_size, rng)
+
+    def flatten_parameters(self) -> None:
+        """Does nothing: it is there for programs that call it."""
+
+    @property
+    def all_weights(self) -> list[list[Any]]:
+        """The parameters of each layer and direction."""
+        places = [f"_l{layer}{suffix}" for layer in range(self.num_layers) for suffix in self.suffixes]
+        return [[p for name, p in self._parameters.items() if f"_l{name.partition('_l')[2]}" == at] for at in places]
 
     def _weight(self, name: str, place: str) -> Any:
         return getattr(self, f"{name}_l{place}") if self.bias or not name.startswith("bias") else None
@@ -274,11 +288,16 @@ class _Cell(Module):
         self.input_size = input_size
         self.hidden_size = hidden_size
         self.bias = bias
-        rows, bound = self.gates * hidden_size, bound_of(hidden_size)
-        self.weight_ih = uniform((rows, input_size), bound, dtype, rng)
-        self.weight_hh = uniform((rows, hidden_size), bound, dtype, rng)
+        rows = self.gates * hidden_size
+        self.weight_ih = empty((rows, input_size), dtype)
+        self.weight_hh = empty((rows, hidden_size), dtype)
         for name in ("bias_ih", "bias_hh"):
-            self.register_parameter(name, uniform((rows,), bound, dtype, rng) if bias else None)
+            self.register_parameter(name, empty((rows,), dtype) if bias else None)
+        start(self, rng)
+
+    def reset_parameters(self, rng: Any = None) -> None:
+        """Draw new starting values, in place."""
+        draw(self, self.hidden_size, rng)
 
     def _first(self, input: Any) -> Any:
         return np.zeros((*input.shape[:-1], self.hidden_size), input.dtype)

@@ -109,7 +109,10 @@ def load(module: Any, given: Mapping[str, Any], strict: bool, assign: bool) -> I
 def _problem(name: str, array: Any, given: Any, assign: bool) -> str:
     if is_uninitialized(array):
         return ""
-    shape = np.shape(plain(array_of(given)))
+    found = np.asarray(plain(array_of(given)))
+    if found.dtype.kind not in "biufc" or (found.dtype.kind == "c" and array.dtype.kind != "c"):
+        return f"{name} has dtype {array.dtype} in the module, which takes no {found.dtype}"
+    shape = found.shape
     if shape != array.shape:
         return f"size mismatch for {name}: {shape} given, {array.shape} in the module"
     if not assign and not plain(array).flags.writeable:

@@ -188,3 +188,33 @@ def test_functions_without_a_layer_are_those_of_pytorch() -> None:
         "cosine_similarity",
     )
     agree(ours.one_hot(np.array([2, 0, 1])), theirs.one_hot(torch.tensor([2, 0, 1])).numpy(), np.float64, "one_hot")
+
+
+OTHER_CLASSES = ("MultiheadAttention", "TransformerEncoderLayer")  # their linear layers have another class there
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_layers_look_like_those_of_pytorch(case: Case) -> None:
+    if case.layer in OTHER_CLASSES or case.layer.startswith("AvgPool1d"):
+        assert repr(getattr(nn, case.layer)(*case.args, **case.kwargs)).startswith(case.layer)
+        return
+    arguments = [converted(a) for a in case.args]
+    named = {name: converted(value) for name, value in case.kwargs.items()}
+    theirs = getattr(torch.nn, case.layer)(*arguments, **named)
+    assert repr(getattr(nn, case.layer)(*case.args, **case.kwargs)) == repr(theirs)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_new_layer_starts_in_the_range_of_pytorchs(case: Case) -> None:
+    if not case.takes_dtype:
+        return
+    np.random.seed(0)
+    ours = getattr(nn, case.layer)(*case.args, **case.kwargs).state_dict()
+    theirs = getattr(torch.nn, case.layer)(*map(converted, case.args), **case.kwargs).state_dict()
+    for name, array in ours.items():
+        wanted = theirs[name].numpy()
+        assert (np.std(array) == 0) == (np.std(wanted) == 0), name
+        if np.std(wanted) == 0:
+            np.testing.assert_array_equal(array, wanted)
+        elif array.size > 20:
+            assert 0.6 < np.std(array) / np.std(wanted) < 1.7, name

@@ -132,6 +132,8 @@ def hardshrink(input: Any, lambd: float = 0.5) -> Any:
 
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
     """``x`` moved by ``lambd`` towards 0, and 0 where it would change its sign."""
+    if not lambd >= 0:
+        raise RuntimeError(f"lambda must not be negative, but found {lambd}")
     return np.where(input > lambd, input - lambd, np.where(input < -lambd, input + lambd, input * 0))
 
 
@@ -144,17 +146,29 @@ def glu(input: Any, dim: int = -1) -> Any:
     return first * sigmoid(second)
 
 
-def softmax(input: Any, dim: int = -1) -> Any:
-    """``exp(x)`` over its sum along ``dim``; the largest element is subtracted first."""
-    grown = np.exp(input - detach(np.max(input, axis=dim, keepdims=True)))
-    return grown / np.sum(grown, axis=dim, keepdims=True)
+def _axis(input: Any, dim: int | None) -> int:
+    """``dim``; without one PyTorch's, the axis of the classes in (n, classes) and (n, classes, h, w)."""
+    if dim is not None:
+        return dim
+    return 0 if len(input.shape) in (0, 1, 3) else 1
 
 
-def softmin(input: Any, dim: int = -1) -> Any:
+def softmax(input: Any, dim: int | None = None) -> Any:
+    """``exp(x)`` over its sum along ``dim``; the largest element is subtracted first.
+
+    Give ``dim``: without it, it is 0 for arrays of 1 and 3 axes and 1 for others, as in PyTorch.
+    """
+    axis = _axis(input, dim)
+    grown = np.exp(input - detach(np.max(input, axis=axis, keepdims=True)))
+    return grown / np.sum(grown, axis=axis, keepdims=True)
+
+
+def softmin(input: Any, dim: int | None = None) -> Any:
     return softmax(-input, dim)
 
 
-def log_softmax(input: Any, dim: int = -1) -> Any:
+def log_softmax(input: Any, dim: int | None = None) -> Any:
     """The logarithm of ``softmax``, without its underflow."""
-    shifted = input - detach(np.max(input, axis=dim, keepdims=True))
-    return shifted - np.log(np.sum(np.exp(shifted), axis=dim, keepdims=True))
+    axis = _axis(input, dim)
+    shifted = input - detach(np.max(input, axis=axis, keepdims=True))
+    return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))

@@ -178,7 +178,7 @@ def _values(table: str) -> Callable[..., VariableTracker]:
 
 WALKS: dict[str, Callable[..., VariableTracker]] = {
     "named_modules": _named_modules,
-    "modules": lambda tx, module: Walk(_all_modules(tx, module, "", True), is_named=False),
+    "modules": lambda tx, module, unique: Walk(_all_modules(tx, module, "", unique), is_named=False),
     "named_children": lambda tx, module: Walk(_unique_children(tx, module), is_named=True),
     "children": lambda tx, module: Walk(_unique_children(tx, module), is_named=False),
     "named_parameters": _named("_parameters"),
