@@ -272,7 +272,7 @@ class Kernel:
     are the axes that a ``Fold`` sums over, ``shape`` says which loops these are (``SHAPES`` of folds and of scans).
     ``flags`` are the floating-point conditions that matter (NumPy's numbers). ``serial`` keeps it on one thread.
     ``over`` names the results that are written where an operand was, element by element, and that operand.
-    ``reassociates`` lets sums of floats add up in any order.
+    ``reassociates`` lets sums of floats add up in any order. ``streamed`` names the results that go past the caches.
     """
 
     name: str
@@ -287,6 +287,7 @@ class Kernel:
     serial: bool = False
     over: dict[str, str] = field(default_factory=dict)
     reassociates: bool = False
+    streamed: frozenset[str] = frozenset()
 
     @property
     def form(self) -> str:

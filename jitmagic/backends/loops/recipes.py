@@ -24,7 +24,7 @@ from jitmagic.graph.node import nodes_in
 from jitmagic.ops import Arguments
 from jitmagic.ops.lowering import Cast, InnerLoop, Pointwise, Select
 
-__all__ = ["FAST", "Adapt", "Recipe", "approximated", "is_cheap", "recipe"]
+__all__ = ["FAST", "Adapt", "Recipe", "approximated", "is_cheap", "is_fast", "recipe"]
 
 FAST = "fast_"  # what the names of approximations begin with
 
@@ -83,11 +83,12 @@ def approximated(found: Recipe) -> Recipe:
 
 def is_cheap(found: Recipe) -> bool:
     """Whether computing it again costs less than reading it: casts, additions, products, comparisons and choices."""
-    return found.kind == "cast" or (found.kind == "apply" and _has_no_slow_parts(found.expression))
+    return found.kind == "cast" or (found.kind == "apply" and is_fast(found.expression))
 
 
 @cache
-def _has_no_slow_parts(expression: str) -> bool:
+def is_fast(expression: str) -> bool:
+    """Whether it has no divisions, roots, powers and functions."""
     tree = ast.parse(expression, mode="eval")
     slow = (n for n in ast.walk(tree) if isinstance(n, ast.Div | ast.FloorDiv | ast.Mod | ast.Pow | ast.Call))
     return all(isinstance(n, ast.Call) and ast.unparse(n.func) == "abs" for n in slow)

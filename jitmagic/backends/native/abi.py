@@ -36,6 +36,7 @@ __all__ = [
     "Operand",
     "Status",
     "block_words",
+    "can_stream",
     "has_half",
     "parse_form",
     "split_result",
@@ -142,6 +143,12 @@ def has_half() -> bool:
     if platform.machine().lower() in {"aarch64", "arm64"}:
         return True
     return bool(llvm.get_host_cpu_features().get("f16c", False))
+
+
+@cache
+def can_stream() -> bool:
+    """Whether kernels on this CPU have ``stream_line``."""
+    return platform.machine().lower() in {"x86_64", "amd64"}
 
 
 def block_words(form: str) -> int:

@@ -186,6 +186,40 @@ def stack(context, size):  # type: ignore[no-untyped-def]  # Numba reads the sig
 NAMESPACE["stack"] = stack
 
 
+# ---------------------------------------------------------------- past the caches
+
+_LINE = ir.VectorType(_I64, 8)  # 64 bytes, what caches hold and memory takes at once
+
+
+@define("stream_line", types.void, types.int64, types.int64, types.int64)
+def _stream_line(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """``stream_line(place, offset, source)``: copy the line ``offset`` bytes behind ``source`` to behind ``place``.
+
+    The line it goes to starts at a multiple of 64. It is not read into the cache first, and does not stay there.
+    """
+    place, offset, source = args
+    line = builder.load(_pointer(builder, _LINE, source, offset), align=1)
+    instruction = builder.store(line, _pointer(builder, _LINE, place, offset), align=64)
+    instruction.set_metadata("nontemporal", builder.module.add_metadata([_I32(1)]))
+    return context.get_dummy_value()
+
+
+@define("stream_fence", types.void)
+def _stream_fence(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """Other threads see the lines before anything that this thread writes from here on."""
+    if _HAS_SSE:
+        builder.call(_instruction(builder, "llvm.x86.sse.sfence", []), [])
+    return context.get_dummy_value()
+
+
+def _instruction(builder: Any, name: str, parameters: list[Any]) -> Any:
+    """LLVM's name for an instruction that gives nothing."""
+    function = builder.module.globals.get(name)
+    if function is None:
+        function = ir.Function(builder.module, ir.FunctionType(ir.VoidType(), parameters), name)
+    return function
+
+
 # ---------------------------------------------------------------- bits and arithmetic
 
 
@@ -329,11 +363,8 @@ def _clear_float_flags(context: Any, builder: Any, signature: Any, args: Any) ->
 
 
 def _control_instruction(builder: Any, name: str) -> Any:
-    """LLVM's name for an instruction on MXCSR, the control word of the vector unit."""
-    function = builder.module.globals.get(name)
-    if function is None:
-        function = ir.Function(builder.module, ir.FunctionType(ir.VoidType(), [_BYTES]), name)
-    return function
+    """An instruction on MXCSR, the control word of the vector unit."""
+    return _instruction(builder, name, [_BYTES])
 
 
 def _read_control(builder: Any) -> tuple[Any, Any]:

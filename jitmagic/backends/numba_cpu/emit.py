@@ -46,6 +46,7 @@ from jitmagic.backends.numba_cpu.expressions import (
 from jitmagic.backends.numba_cpu.folds import emit_folds, is_loose, loose_name
 from jitmagic.backends.numba_cpu.merging import columns_merge, is_merged, needs_signs
 from jitmagic.backends.numba_cpu.scans import emit_scans
+from jitmagic.backends.numba_cpu.streaming import streamed_stores
 from jitmagic.backends.numba_cpu.text import Text
 from jitmagic.backends.numba_cpu.tiles import emit_tiles
 
@@ -184,6 +185,8 @@ class Emitter:
         )
 
     def finish(self) -> None:
+        if self.kernel.streamed:
+            self.text.add("stream_fence()")
         if self.has_ranges:
             self.text.open("if bad != 0:")
             self.text.add(f"return {Status.VALUE_ERROR.name}")
@@ -268,7 +271,7 @@ class Emitter:
     def inner(self, depth: int) -> None:
         """The innermost loop; twice where strides are known only at run time."""
         text = self.text
-        if self.fences or any(isinstance(s, Strided) for s in self.kernel.body):
+        if self.fences or any(isinstance(s, Strided) for s in self.kernel.body) or streamed_stores(self, depth):
             emit_tiles(self, depth)
             return
         unknown = [a for a in self.names if not self.stride(a, depth).lstrip("-").isdigit()]

@@ -16,6 +16,7 @@ from jitmagic.backends.native.worker import defer
 from jitmagic.backends.numba_cpu.chains import Chain, chained, chains
 from jitmagic.backends.numba_cpu.emit import emit, emit_chain
 from jitmagic.backends.numba_cpu.host import combine_texts, write_host
+from jitmagic.backends.numba_cpu.streaming import streamed_results
 from jitmagic.graph import Graph, Node
 
 __all__ = ["KernelRecord", "Program", "compile_graph"]
@@ -81,6 +82,7 @@ def compile_graph(
     for step in plan.launches:
         step.built.kernel.over = over.get(id(step), {})
         _aim(step, direct)
+        step.built.kernel.streamed = streamed_results(plan, step)
     kernels = tuple(_compile(plan, together, fastmath))
     host = write_host(plan, {k.name: k.native for k in kernels}, together, direct)
     return Program(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from jitmagic.backends.loops.ir import (
+    Access,
     Apply,
     Cast,
     Fold,
@@ -27,12 +28,14 @@ from jitmagic.backends.loops.ir import (
     arguments_of,
 )
 from jitmagic.backends.native.abi import Status
+from jitmagic.backends.numba_cpu.streaming import before_line, stream, streamed_stores
 from jitmagic.backends.numba_cpu.text import Text
 
 __all__ = ["emit_tiles"]
 
 CACHE_BYTES = 32 * 1024  # of the first-level data cache, for all buffers of one tile
 TILE_LIMIT = 1024  # elements; longer tiles gain nothing, calls cost some 10 ns
+STREAMED_LIMIT = 128  # where nothing is called: the processor computes the next tile while the lines of this one leave
 
 
 class Owner(Protocol):
@@ -60,6 +63,7 @@ class Tiles:
     calls: dict[int, list[Strided]] = field(default_factory=dict)
     buffers: dict[Value, str] = field(default_factory=dict)
     size: int = 0
+    streamed: dict[Access, Store] = field(default_factory=dict)  # results that leave from the buffers of their values
 
     def plan(self) -> None:
         """Give every statement of the loop its stage."""
@@ -93,12 +97,24 @@ class Tiles:
 
     def emit(self) -> None:
         """The loop over the tiles of the innermost axes."""
-        text, size = self.owner.text, self.prepare(TILE_LIMIT)
+        text = self.owner.text
+        self.streamed = {s.access: s for s in streamed_stores(self.owner, self.depth) if s.value in self.born}
+        limit = TILE_LIMIT if self.calls or not self.streamed else STREAMED_LIMIT
+        size = self.prepare(limit, [store.value for store in self.streamed.values()])
         self.slots()
         lo, hi = self.range()
-        text.open(f"for tile in range({lo}, {hi}, {size}):")
-        text.add(f"count = min({size}, {hi} - tile)")
+        for store in list(self.streamed.values())[:1]:
+            text.add(f"start = {lo} - {before_line(self.owner, store, self.depth, lo)}")
+        if self.streamed:
+            text.open(f"for block in range(start, {hi}, {size}):")
+            text.add(f"tile = max(block, {lo})")
+            text.add(f"count = min(block + {size}, {hi}) - tile")
+        else:
+            text.open(f"for tile in range({lo}, {hi}, {size}):")
+            text.add(f"count = min({size}, {hi} - tile)")
         self.block()
+        for store in self.streamed.values():
+            stream(self.owner, store, self.depth, self.buffers[store.value])
         text.close()
 
     def prepare(self, limit: int, extra: Sequence[Value] = ()) -> int:
@@ -180,6 +196,8 @@ class Tiles:
                 if earlier and value not in read:
                     read.add(value)
                     text.add(f"{value} = load_{value.dtype}({self.buffers[value]}, j * {value.dtype.itemsize})")
+            if isinstance(statement, Store) and statement.access in self.streamed:
+                continue
             self.owner.statement(statement, self.depth, f"i{self.depth}")
             out = getattr(statement, "out", None)
             if out in self.buffers:
