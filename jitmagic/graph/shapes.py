@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from jitmagic.errors import JitMagicError
+from jitmagic.graph.extremes import extreme
 from jitmagic.graph.polynomial import (
     COMPARE,
     FUNCTIONS,
@@ -138,6 +139,11 @@ class SymInt:
     def key(self) -> Polynomial:
         """A hashable identity: equal keys mean equal in every call."""
         return self.poly
+
+    @property
+    def is_run_time(self) -> bool:
+        """Whether only the data tell it."""
+        return any(s.run_time for s in symbols_of(self.poly))
 
     def __repr__(self) -> str:
         return format_polynomial(self.poly)
@@ -274,6 +280,8 @@ def apply(function: str, *args: Dim) -> Dim:
     if env is None:
         return FUNCTIONS[function](*args)
     polys = tuple(p for a in args if (p := _poly(a)) is not None)
+    if function in ("max", "min"):
+        return simplify(extreme(function, polys), env)
     return SymInt((((Term(function, polys),), 1),), env)
 
 

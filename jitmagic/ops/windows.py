@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.graph.shapes import SymInt, apply
 from jitmagic.ops.describe import array_meta
 from jitmagic.ops.folding import along
 from jitmagic.ops.gradients.neighbours import (
@@ -75,8 +76,8 @@ def _differences(call: Arguments) -> Inferred:
     if added or not x.ndim or not isinstance(times, int) or times < 1 or not -x.ndim <= axis < x.ndim:
         return probe(call)
     axis %= x.ndim
-    left = x.shape[axis] - times
-    if left <= 0 or 0 in x.hint_shape:
+    left = apply("max", x.shape[axis] - times, 0)
+    if (not isinstance(left, SymInt) and not left) or 0 in x.hint_shape:
         return probe(call)
     shape = (*x.shape[:axis], left, *x.shape[axis + 1 :])
     sizes = tuple(times + 2 if i == axis else min(n, 2) for i, n in enumerate(x.hint_shape))

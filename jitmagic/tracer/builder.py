@@ -461,6 +461,7 @@ _BY_TYPE: Mapping[type, Make] = {
     types.MethodDescriptorType: Builder.callable,
     types.WrapperDescriptorType: Builder.callable,
     ModuleType: Builder.module,
+    types.UnionType: Builder.identical,
     np.ufunc: Builder.callable,
     **dict.fromkeys(GENERATORS, Builder.generator),
 }

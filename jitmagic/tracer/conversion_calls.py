@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import UnionType
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,9 @@ def _classes(tx: Evaluator, value: VariableTracker) -> tuple[type, ...]:
         kinds: tuple[type, ...] = (value.value,)
     elif isinstance(value, Constant) and isinstance(value.value, type):
         kinds = (value.value,)
+    elif isinstance(value, Constant) and isinstance(value.value, UnionType):
+        parts = (tx.output.builder.constant_object(tx, k) for k in value.value.__args__)
+        kinds = tuple(k for part in parts for k in _classes(tx, part))
     elif isinstance(value, TupleTracker):
         kinds = tuple(k for item in value.items for k in _classes(tx, tx.realize(item)))
     else:

@@ -29,6 +29,7 @@ from jitmagic.tracer.operands import operand, to_python_number, wrap_inferred
 from jitmagic.tracer.output import OutputGraph, Policy
 from jitmagic.tracer.scopes import Scope
 from jitmagic.tracer.signals import NotConstant, Raised, Restart
+from jitmagic.tracer.sorting import sort
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error, type_name
 from jitmagic.tracer.variables.binding import bind_arguments
@@ -356,17 +357,8 @@ class Evaluator:
     def sort(
         self, items: Sequence[VariableTracker], key: VariableTracker | None, reverse: VariableTracker | None
     ) -> list[VariableTracker]:
-        """``sorted`` for keys that are known while tracing."""
-        real = [self.realize(v) for v in items]
-        plain = key is None or (key.is_constant and key.constant() is None)
-        keys = real if plain or key is None else [key.call(self, [v], {}) for v in real]
-        backwards = reverse is not None and self.truth(reverse)
-        known = [k.constant() for k in keys]
-        try:
-            order = sorted(range(len(real)), key=lambda i: known[i], reverse=backwards)
-        except TypeError as error:
-            raise Raised(error) from None
-        return [real[i] for i in order]
+        """What ``sorted`` gives."""
+        return sort(self, items, key, reverse)
 
     # -- calls
     def inline(

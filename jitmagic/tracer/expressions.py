@@ -26,7 +26,7 @@ from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.deferred import chosen_text, joined
 from jitmagic.tracer.variables.functions import NestedFunction
 from jitmagic.tracer.variables.mappings import DictTracker, key_of
-from jitmagic.tracer.variables.number import RunTimeNumber, number_call
+from jitmagic.tracer.variables.number import RunTimeNumber, asked, number_call
 from jitmagic.tracer.variables.objects import ObjectTracker
 from jitmagic.tracer.variables.sequences import ListTracker, SequenceTracker, SliceTracker, TupleTracker
 from jitmagic.tracer.variables.sets import SetTracker
@@ -113,7 +113,7 @@ def _conditional(tx: Evaluator, node: ast.IfExp) -> VariableTracker:
 
 def truth_of(tx: Evaluator, way: Callable[[], VariableTracker]) -> VariableTracker:
     """The truth of a value as a Python bool, known or not."""
-    value = way()
+    value = asked(tx, way())
     try:
         return Constant(tx.truth(value))
     except Unsupported as error:
@@ -126,7 +126,7 @@ def evaluate_test(tx: Evaluator, node: ast.expr) -> VariableTracker:
     """The value of an expression of which only the truth is asked."""
     for part in _parts_of_test(node):
         part.jm_test = True  # type: ignore[attr-defined]  # a mark of ours on a syntax node
-    return tx.eval(node)
+    return asked(tx, tx.eval(node))
 
 
 def _parts_of_test(node: ast.expr) -> Iterator[ast.expr]:
@@ -155,6 +155,7 @@ def _choose(
 
     With ``truth_only`` nothing but the truth of the value is asked for.
     """
+    test = asked(tx, test)
     try:
         truth = tx.truth(test)
     except Unsupported as error:

@@ -23,7 +23,7 @@ from jitmagic.tracer.variables.iterators import (
     ZipIterator,
 )
 from jitmagic.tracer.variables.mappings import DictTracker
-from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt, number_call
+from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt, is_measured, number_call
 from jitmagic.tracer.variables.sequences import ListTracker, RangeTracker, TupleTracker
 from jitmagic.tracer.variables.sets import SetTracker
 
@@ -127,7 +127,7 @@ def _extreme_number(tx: Evaluator, row: NumberOp, items: list[VariableTracker]) 
     """Of Python numbers of one class, of which some are known only at run time."""
     numbers = [tx.realize(v) for v in items]
     kinds = {v.python_type() if isinstance(v, RunTimeNumber | SymbolicInt | Constant) else None for v in numbers}
-    if kinds not in ({int}, {float}) or not any(isinstance(v, RunTimeNumber) for v in numbers):
+    if kinds not in ({int}, {float}) or not any(isinstance(v, RunTimeNumber) or is_measured(v) for v in numbers):
         return None
     if tx.output.differentiating:
         raise Unsupported("data-branch", "the largest or smallest of several numbers")

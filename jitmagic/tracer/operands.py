@@ -89,6 +89,7 @@ _OPERANDS: dict[type, Callable[[Any, Any], Any]] = {
     SymbolicInt: lambda tx, v: v.value,
     Constant: _constant,
     TupleTracker: lambda tx, v: tuple(operand(tx, i) for i in v.items),
+    NamedTupleTracker: lambda tx, v: tuple(operand(tx, i) for i in v.items),
     ListTracker: lambda tx, v: [operand(tx, i) for i in v.items] if v.held is None else v.held.array.node,
     SliceTracker: lambda tx, v: slice(*(operand(tx, p) for p in v.parts)),
     RangeTracker: lambda tx, v: v.constant(),

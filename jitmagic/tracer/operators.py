@@ -5,26 +5,29 @@ from __future__ import annotations
 import operator
 from collections import Counter, OrderedDict
 from collections.abc import Callable
-from types import FunctionType
+from types import FunctionType, UnionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitmagic.errors import Unsupported
+from jitmagic.graph.shapes import DataDependentSize, SymInt
 from jitmagic.ops import lookup_method
 from jitmagic.ops.python_numbers import NUMBER_OPS
 from jitmagic.tracer.identity import same_object
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.callables import ClassTracker
 from jitmagic.tracer.variables.constant import Constant, run
 from jitmagic.tracer.variables.deferred import DeferredText, percent
 from jitmagic.tracer.variables.deques import DequeTracker
 from jitmagic.tracer.variables.mappings import DictTracker, combine_counters
+from jitmagic.tracer.variables.named_tuples import NamedTupleTracker
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt, number_call, wrap_size
 from jitmagic.tracer.variables.objects import EnumMember, ObjectTracker, find_in_class
 from jitmagic.tracer.variables.sequences import ListTracker, SequenceTracker, TupleTracker
-from jitmagic.tracer.variables.sets import SetTracker, set_operation
+from jitmagic.tracer.variables.sets import SetTracker, known_set, set_operation
 from jitmagic.tracer.variables.tensor import TensorTracker, plain_of
 
 if TYPE_CHECKING:
@@ -130,6 +133,27 @@ def _redefines(tx: Evaluator, right: ObjectTracker, left: VariableTracker, name:
     return right.guarded_entry(tx, name) is not inherited
 
 
+def _named_tuples(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
+    """Named tuples with operators of their own; arrays and texts on the left take over before these are asked."""
+    if not isinstance(left, NamedTupleTracker) and not isinstance(right, NamedTupleTracker):
+        return None
+    attempts = [(left, right, f"__{_dunder(name)}__"), (right, left, f"__r{_dunder(name)}__")]
+    if left.python_type() is right.python_type():
+        attempts.pop()
+    elif left.python_type() in right.python_type().__mro__:
+        attempts.reverse()
+    for receiver, other, method_name in attempts:
+        method = receiver.own_method(tx, method_name) if isinstance(receiver, NamedTupleTracker) else None
+        if method is None:
+            continue
+        if isinstance(left, ArrayTracker) or _formats(name, left):
+            raise Unsupported("operator", f"{left.describe()} {SYMBOLS.get(name, name)} {right.describe()}")
+        result = tx.realize(method.call(tx, [receiver, other], {}))
+        if not (isinstance(result, Constant) and result.value is NotImplemented):
+            return result
+    return None
+
+
 def _arrays(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
     plain = (ArrayTracker, Constant, SymbolicInt, RunTimeNumber, ListTracker, TupleTracker)
     if not isinstance(left, plain) or not isinstance(right, plain) or _formats(name, left):
@@ -172,10 +196,22 @@ def _takes(array: ArrayTracker, other: VariableTracker) -> bool:
 def _numbers(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
     for receiver, other, reflected in ((left, right, False), (right, left, True)):
         if isinstance(receiver, SymbolicInt) and not isinstance(other, RunTimeNumber) and not _formats(name, left):
-            return receiver.binary(name, other, reflected)
+            return _size(tx, name, receiver, other, reflected)
         if isinstance(receiver, RunTimeNumber) and not _formats(name, left):
             return receiver.binary(tx, name, other, reflected)
     return None
+
+
+def _size(
+    tx: Evaluator, name: str, receiver: SymbolicInt, other: VariableTracker, reflected: bool
+) -> VariableTracker | None:
+    """Sizes stay sizes as far as they can; where only the data tell them they become numbers of the graph."""
+    try:
+        return receiver.binary(name, other, reflected)
+    except DataDependentSize:
+        if name not in NUMBER_OPS:
+            raise
+        return number_call(tx, NUMBER_OPS[name], (other, receiver) if reflected else (receiver, other))
 
 
 def _sequences(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
@@ -205,10 +241,17 @@ def _sets(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracke
     return set_operation(tx, name, left, right)
 
 
+def _is_text(value: VariableTracker) -> bool:
+    return isinstance(value, DeferredText) or (isinstance(value, Constant) and type(value.value) is str)
+
+
 def _text(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
     for receiver, other, reflected in ((left, right, False), (right, left, True)):
         if isinstance(receiver, DeferredText):
             return receiver.binary(name, other, reflected)
+    for text, count in ((left, right), (right, left)):
+        if name == "mul" and _is_text(text) and isinstance(count, RunTimeNumber) and count.kind is int:
+            return DeferredText("{0} * {1}", [text, count])
     if isinstance(left, Constant) and type(left.value) is str and name == "mod" and not right.is_constant:
         values = [tx.realize(v) for v in right.items] if type(right) is TupleTracker else [right]
         return None if any(isinstance(v, DictTracker) for v in values) else percent(tx, left.value, values)
@@ -217,7 +260,31 @@ def _text(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracke
     return None
 
 
-_BINARY: tuple[Answer, ...] = (_constants, _objects, _arrays, _numbers, _sequences, _sets, _text)
+def _unions(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
+    """``int | None``: a union of classes."""
+    if name != "or_" or not (_is_alternative(left) and _is_alternative(right)):
+        return None
+    return tx.output.builder.constant_object(tx, left.value | right.value)  # type: ignore[attr-defined]  # they have one
+
+
+def _is_alternative(value: VariableTracker) -> bool:
+    """A class whose own class has nothing to say about ``|``, None, or a union."""
+    if isinstance(value, ClassTracker):
+        return find_in_class(type(value.value), "__or__") is type.__dict__["__or__"]
+    return isinstance(value, Constant) and (value.value is None or isinstance(value.value, UnionType | type))
+
+
+_BINARY: tuple[Answer, ...] = (
+    _constants,
+    _objects,
+    _named_tuples,
+    _arrays,
+    _numbers,
+    _sequences,
+    _sets,
+    _text,
+    _unions,
+)
 
 
 def in_place(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker:
@@ -326,13 +393,14 @@ def _number_compare(tx: Evaluator, name: str, left: VariableTracker, right: Vari
     if isinstance(left, RunTimeNumber) or isinstance(right, RunTimeNumber):
         return number_call(tx, NUMBER_OPS[name], (left, right))
     pair = [v.value if isinstance(v, SymbolicInt | Constant) else None for v in (left, right)]
-    return Constant(bool(getattr(operator, name)(*_comparable(pair))))
+    try:
+        return Constant(bool(getattr(operator, name)(*_comparable(pair))))
+    except DataDependentSize:
+        return number_call(tx, NUMBER_OPS[name], (left, right))
 
 
 def _comparable(pair: list[Any]) -> list[Any]:
     """Symbolic ints compare symbolically with ints only; with floats their value is taken."""
-    from jitmagic.graph.shapes import SymInt
-
     if all(isinstance(v, SymInt | int) for v in pair):
         return pair
     return [int(v) if isinstance(v, SymInt) else v for v in pair]
@@ -362,6 +430,9 @@ def _plain_compare(tx: Evaluator, name: str, left: VariableTracker, right: Varia
         return run(lambda: getattr(operator, name)(left.constant(), right.constant()))
     if isinstance(left, SequenceTracker) and isinstance(right, SequenceTracker):
         return _sequence_compare(tx, name, left, right)
+    sets = [known_set(v) for v in (left, right)]
+    if all(s is not None for s in sets):
+        return Constant(getattr(operator, name)(*sets))
     if name not in ("eq", "ne"):
         return None
     if isinstance(left, DictTracker) and isinstance(right, DictTracker):
@@ -428,8 +499,9 @@ def unary(tx: Evaluator, name: str, value: VariableTracker) -> VariableTracker:
         if name in ("neg", "pos"):
             return wrap_size(getattr(operator, name)(value.value))
         return run(lambda: getattr(operator, name)(value.fix()))
-    if isinstance(value, ObjectTracker):
-        method = value.class_attribute(tx, f"__{_dunder(name)}__")
+    if isinstance(value, ObjectTracker | NamedTupleTracker):
+        find = value.own_method if isinstance(value, NamedTupleTracker) else value.class_attribute
+        method = find(tx, f"__{_dunder(name)}__")
         if method is not None:
             return method.call(tx, [value], {})
     raise Unsupported("operator", f"{name} {value.describe()}")

@@ -11,6 +11,7 @@ import numpy as np
 from jitmagic.errors import Unsupported
 from jitmagic.graph.meta import ArrayMeta
 from jitmagic.graph.node import Node
+from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.ops import lookup_method
 from jitmagic.ops.conversions import CONTAINS
 from jitmagic.ops.registry import lookup_attribute
@@ -19,7 +20,7 @@ from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.iterators import CountedIterator
-from jitmagic.tracer.variables.number import wrap_size
+from jitmagic.tracer.variables.number import SymbolicInt, found_at_run_time, wrap_size
 from jitmagic.tracer.variables.sequences import TupleTracker
 
 if TYPE_CHECKING:
@@ -67,7 +68,12 @@ class ArrayTracker(VariableTracker):
         raise Unsupported("shape-assignment", f"{self.describe()}.{name} = ...")
 
     def item(self, tx: Evaluator, key: VariableTracker) -> VariableTracker:
-        return tx.call_method_form("__getitem__", [self, key])
+        try:
+            return tx.call_method_form("__getitem__", [self, key])
+        except DataDependentSize:  # whether it lies inside is seen when the size is
+            if not isinstance(key, Constant | SymbolicInt) or key.python_type() is not int or self.meta.ndim != 1:
+                raise
+        return tx.call_method_form("__getitem__", [self, found_at_run_time(tx, key, self.meta.shape[0])])
 
     def set_item(self, tx: Evaluator, key: VariableTracker, value: VariableTracker) -> None:
         tx.call_method_form("__setitem__", [self, key, value])

@@ -33,7 +33,15 @@ class _Annotated(typing.NamedTuple):
 
 _FIELD: Any = type(_Sample.field)
 _TEXTS = frozenset({"__repr__", "__str__", "__format__"})  # asked for when a text is wanted
-_STOCK = _TEXTS.union(vars(_Sample), vars(_Annotated), ("__annotate__", "__annotate_func__", "__annotations_cache__"))
+# Methods of the user's that ``operators`` asks for.
+_OPERATORS = frozenset(
+    f"__{prefix}{name}__"
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "neg", "pos", "and", "or", "xor")
+    for prefix in ("", "r")
+)
+_STOCK = _OPERATORS | _TEXTS.union(
+    vars(_Sample), vars(_Annotated), ("__annotate__", "__annotate_func__", "__annotations_cache__")
+)
 
 
 def is_named_tuple_class(cls: type) -> bool:
@@ -76,6 +84,12 @@ class NamedTupleTracker(TupleTracker):
 
     def python_type(self) -> type:
         return self.cls
+
+    def own_method(self, tx: Evaluator, name: str) -> VariableTracker | None:
+        """A special method that the class, not ``tuple``, defines."""
+        tx.output.builder.guard_held_class(self.cls, name)
+        entry = find_in_class(self.cls, name)
+        return tx.output.builder.constant_object(tx, entry) if isinstance(entry, FunctionType) else None
 
     def constant(self) -> Any:
         return self.cls(*(v.constant() for v in self.items))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.graph.node import Node
-from jitmagic.graph.shapes import Dim, SymInt
+from jitmagic.graph.shapes import DataDependentSize, Dim, SymInt
 from jitmagic.ops.python_numbers import NUMBER_OPS
 from jitmagic.tracer.guards import Source
 from jitmagic.tracer.signals import Raised
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter
     from jitmagic.tracer.evaluator import Evaluator
 
-__all__ = ["RunTimeNumber", "SymbolicInt", "wrap_size"]
+__all__ = ["RunTimeNumber", "SymbolicInt", "asked", "found_at_run_time", "is_measured", "wrap_size"]
 
 
 def wrap_size(value: Dim) -> VariableTracker:
@@ -49,7 +49,10 @@ class SymbolicInt(VariableTracker):
         return False
 
     def truth(self, tx: Evaluator) -> bool:
-        return bool(self.value)
+        try:
+            return bool(self.value)
+        except DataDependentSize:
+            raise Unsupported("data-branch", self.describe()) from None
 
     def binary(self, name: str, other: VariableTracker, reflected: bool) -> VariableTracker | None:
         """Integer arithmetic with an int or another symbolic int; None for other operands."""
@@ -118,6 +121,27 @@ class RunTimeNumber(VariableTracker):
 
     def reconstruct(self, emit: Emitter) -> str:
         return emit.output(self.node)
+
+
+def is_measured(value: VariableTracker) -> bool:
+    """Whether it is a size that only the data tell."""
+    return isinstance(value, SymbolicInt) and value.value.is_run_time
+
+
+def asked(tx: Evaluator, value: VariableTracker) -> VariableTracker:
+    """What stands for ``value`` where its truth is asked: a decision on a size that only the data tell is theirs."""
+    if not is_measured(value):
+        return value
+    try:
+        return Constant(bool(value.value))  # type: ignore[attr-defined]  # a symbolic int
+    except DataDependentSize:
+        return number_call(tx, NUMBER_OPS["ne"], (value, Constant(0)))
+
+
+def found_at_run_time(tx: Evaluator, value: VariableTracker, size: Dim) -> VariableTracker:
+    """The int ``value`` as a number that nobody knows before ``size``, which only the data tell."""
+    nothing = number_call(tx, NUMBER_OPS["mul"], (wrap_size(size), Constant(0)))
+    return number_call(tx, NUMBER_OPS["add"], (nothing, value))
 
 
 def number_call(tx: Evaluator, row: Any, operands: Sequence[VariableTracker]) -> VariableTracker:

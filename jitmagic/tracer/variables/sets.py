@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter
     from jitmagic.tracer.evaluator import Evaluator
 
-__all__ = ["SetTracker", "set_operation"]
+__all__ = ["SetTracker", "known_set", "set_operation"]
 
 
 class SetTracker(VariableTracker):
@@ -192,13 +192,17 @@ def set_operation(tx: Evaluator, name: str, left: VariableTracker, right: Variab
     """``&``, ``|``, ``-`` and ``^`` of sets and of the keys of dicts; None for other operands."""
     if name not in ("and_", "or_", "sub", "xor"):
         return None
-    values: list[Any] = []
-    for operand in (left, right):
-        if isinstance(operand, SetTracker):
-            values.append(operand.constant())
-        elif isinstance(operand, DictView) and operand.kind == "keys":
-            values.append({key_of(k) for k in operand.entries()})
-        else:
-            return None
+    values = [known_set(operand) for operand in (left, right)]
+    if any(value is None for value in values):
+        return None
     result = getattr(operator, name)(*values)
     return SetTracker(result, cls=type(result))
+
+
+def known_set(value: VariableTracker) -> Any:
+    """The members of a set, or the keys that ``d.keys()`` shows; None for everything else."""
+    if isinstance(value, SetTracker):
+        return value.constant()
+    if isinstance(value, DictView) and value.kind == "keys":
+        return {key_of(k) for k in value.entries()}
+    return None

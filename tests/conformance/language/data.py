@@ -143,4 +143,108 @@ def f(x):
 """,
         ["A(4)"],
     ),
+    Program(
+        "unions of classes",
+        """
+Number = int | float
+def f(v, x):
+    kinds = isinstance(v, tuple | list), isinstance(v, Number), isinstance(v, int | None), issubclass(bool, Number)
+    return kinds, x * 2 if isinstance(x, np.ndarray | float) else x
+""",
+        ["1, A(3)", "[], A(3)", "None, 2.0", "(1,), 'ab'"],
+    ),
+    Program(
+        "sorted by what only the data tell",
+        """
+def f(x, d):
+    order = sorted(range(len(x)), key=lambda i: -x[i])
+    low, high = sorted([x[2], x[1]])
+    values = list(x)
+    values.sort(reverse=True)
+    return order, low, high, values, sorted(x), x[order], [x[i] for i in order], sorted(d.items())
+""",
+        ["A(4), {'b': [1.0], 'a': [2.0]}", "np.array([2, 2, 1]), {}", "np.array([1.0, np.nan, 0.5, 2.0]), {'b': 1}"],
+    ),
+    Program(
+        "sorted by a method of its own",
+        """
+class Item:
+    def __init__(self, name, weight): self.name, self.weight = name, weight
+    def __lt__(self, other): return (len(self.name), self.name) < (len(other.name), other.name)
+def f(x, names):
+    items = sorted([Item(n, x[i]) for i, n in enumerate(names)])
+    return [i.name for i in items], sum(i.weight for i in items)
+""",
+        ["A(3), ['b', 'aa', 'a']", "A(3), ['b', 'aa']"],
+    ),
+    Program(
+        "bars and dashes of a length that only the data tell",
+        """
+def f(x):
+    counts, edges = np.histogram(x, bins=3)
+    lines = ["#" * int(10 * c / counts.max()) + "|" for c in counts]
+    print("-" * int(x.argmax()), *lines, sep="\\n")
+    return lines
+""",
+        ["A(9)", "A(12)", "np.arange(3.0)"],
+    ),
+    Program(
+        "named tuples that add and scale",
+        """
+from typing import NamedTuple
+class Vec(NamedTuple):
+    x: float
+    y: float
+    def __add__(self, o):
+        return Vec(self.x + o[0], self.y + o[1]) if isinstance(o, tuple) else NotImplemented
+    __radd__ = __add__
+    def __mul__(self, k): return Vec(self.x * k, self.y * k)
+    def __rmul__(self, k): return self * k
+    def __neg__(self): return self * -1
+    @property
+    def norm(self): return (self.x ** 2 + self.y ** 2) ** 0.5
+def f(a, n):
+    position, path = Vec(0.0, 0.0), []
+    for i in range(n):
+        position += Vec(1.0, i) * 0.5
+        path.append(position)
+    total = sum(path, Vec(0, 0))
+    return np.array(path), max(p.y for p in path), total, (1, 2) + -Vec(a, 2), 2 * Vec(a, a), Vec(3, 4).norm
+""",
+        ["A(2), 4", "1.5, 2", "A(3), 5"],
+    ),
+    Program(
+        "keys compared with sets",
+        """
+def f(x, d):
+    keys = d.keys()
+    return keys >= {"a"}, keys == {"a", "b"}, {"a"} < keys, set() <= keys, {"a"} != keys, keys & {"a"}, x + len(d)
+""",
+        ["A(2), {'a': 1, 'b': 2}", "A(2), {}", "A(2), {'a': 1}"],
+    ),
+    Program(
+        "decisions on sizes that only the data tell",
+        """
+def f(x):
+    v = x[x > 0]
+    full = len(v) == len(x), not len(v), bool(v.size), len(v) > 2, len(np.unique(v)) == len(v)
+    share = len(v) / len(x), 100 * len(v) // len(x), round(len(v) / 3, 2), min(len(v), 2), len(v) * 0.5
+    gaps = v[1:] - v[:-1], np.diff(v), v.sum() / max(len(v), 1)
+    kind = "many" if len(v) > 2 else "few"
+    return full, share, gaps, kind, int(len(v) * 0.5)
+""",
+        ["A(6)", "A(9)", "-np.ones(4)", "np.ones(4)", "np.arange(5)"],
+    ),
+    Program(
+        "ends of arrays whose size only the data tell",
+        """
+def f(x):
+    v = x[x > 0]
+    try:
+        return v[0], v[-1], v[len(v) // 2]
+    except IndexError as error:
+        return str(error)
+""",
+        ["A(6)", "-np.ones(4)", "A(9)"],
+    ),
 )
