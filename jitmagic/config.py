@@ -45,6 +45,7 @@ class Config:
     allow_ignore_mark_dynamic: bool = False  # True: mark_dynamic is a wish, not a promise
     guard_nn_modules: bool = True  # False: contents of specialised modules are assumed unchanged
     guard_builtin_modules: bool = True  # False: attributes of unspecialised modules of jitmagic.nn are not checked
+    allow_rnn: bool = False  # True: jitmagic.nn's RNN, LSTM and GRU are captured with what is around them
     skip_managed_guards: bool = False  # True: no guards on the contents of managed modules
     inline_depth_limit: int = 64  # nested calls that are inlined before a graph break
     unroll_limit: int = 4096  # trips of a Python-level loop that are unrolled before a graph break

@@ -9,6 +9,7 @@ from jitmagic.aot.eager import aot_eager
 from jitmagic.aot.inference import Backend, CompiledGraph, compile_inference, make_pure
 from jitmagic.aot.overlap import AliasGroup, AliasGuard, Window
 from jitmagic.aot.plan import CopyBack, InferencePlan, Rebuild, Ref
+from jitmagic.ops.constraining import constrain
 
 # The functions for users need the tracer, which is loaded when one of them is asked for.
 _LATE = {
@@ -28,8 +29,10 @@ _LATE = {
     "compiled_function": "functions",
     "cut": "joint.joint_graph",
     "default_partition": "joint.partitioners",
+    "dynamic_axis": "constraints",
     "get_aot_graph_name": "naming",
     "min_cut_rematerialization_partition": "joint.partitioners",
+    "same_size": "constraints",
     "set_model_name": "naming",
 }
 
@@ -45,6 +48,7 @@ __all__ = [
     "Window",
     "aot_eager",
     "compile_inference",
+    "constrain",
     "make_pure",
 ]
 

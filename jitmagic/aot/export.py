@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from jitmagic.aot.aliases import find_aliases
+from jitmagic.aot.constraints import AxisRange, SameSize, constrained
 from jitmagic.aot.inference import Purified, purify
 from jitmagic.aot.joint.decompose import Table
 from jitmagic.aot.joint.joint_graph import JointGraph
@@ -300,19 +301,24 @@ def aot_export_joint_simple(
     decompositions: Table | None = None,
     debug_assert: bool = False,
     unknown_ints: bool = False,
+    constraints: Sequence[AxisRange | SameSize] = (),
 ) -> Graph:
     """The pure graph of ``func(*args)``; with ``trace_joint`` the joint one, which takes tangents after the arguments.
 
     Nothing surrounds it: the inference graph, or the forward half of the joint one, is called just as ``func``. With
     ``debug_assert`` the joint graph is cut and its forward half run once on the examples. With ``unknown_ints``
-    ints are inputs of the graph that may have any value from 0 on; without it they are constants.
+    ints are inputs of the graph that may have any value from 0 on; without it they are constants. ``constraints``
+    (see ``jm.aot.dynamic_axis``) say which sizes may differ, and how far; the graph raises ValueError for others.
 
     Raises ExportError for a function that writes into its arguments or gives aliases, and for nested containers.
     """
     _check_flat(args, "the inputs")
-    given = tuple(map(stand_in_argument, args))
+    sizes = constrained(args, constraints)
+    func = sizes.checked(func) if constraints else func
+    given = tuple(map(stand_in_argument, sizes.symbolic(args)))
     with nullcontext() if trace_joint else no_grad():
         export = _export(func, [f"arg{i}" for i in range(len(given))], list(given), given, decompositions, unknown_ints)
+    sizes.check_decisions(export.traced.captured, export.position)
     _check_flat(export.structure, "the outputs")
     if export.written:
         names = ", ".join(export.names[p] for p in export.written)

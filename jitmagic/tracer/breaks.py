@@ -107,6 +107,11 @@ CATALOGUE = _rows(
         "{detail} is left to the Tensor itself",
         "nothing, if it is outside of loops; or do it outside of the compiled function",
     ),
+    (
+        "recurrent",
+        "{detail} runs as plain Python: written out, its steps in time make a long graph",
+        "jitmagic.configure(allow_rnn=True) captures it with what is around it",
+    ),
     ("schedule", "{detail} is known only when the graph has run", "call scheduler.step() at the end of the step"),
     (
         "shape-assignment",

@@ -13,7 +13,7 @@ from types import CodeType
 from typing import Any
 
 from jitmagic.config import current
-from jitmagic.errors import InternalError, Span, Unsupported
+from jitmagic.errors import InternalError, Span, Unsupported, UserError
 from jitmagic.graph.meta import ArrayMeta, Meta
 from jitmagic.graph.node import ModuleCall, Node, map_nodes, nodes_in
 from jitmagic.graph.shapes import DataDependentSize
@@ -305,7 +305,7 @@ class Evaluator:
         metas = map_nodes(args, _meta_of)
         try:
             inferred = op.infer(metas, map_nodes(kwargs, _meta_of), self.output.env)
-        except (Unsupported, DataDependentSize):
+        except (Unsupported, DataDependentSize, UserError):  # the last: a promise about a size that cannot be kept
             raise
         except NotConstant:
             raise Unsupported("data-number", op.name) from None

@@ -12,7 +12,7 @@ import functools
 import linecache
 import weakref
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 from typing import Any, TypeAlias
 
@@ -33,6 +33,10 @@ class Frame:
 
     code: CodeType
     node: FunctionNode
+    local_names: frozenset[str] = field(init=False, compare=False)  # all that assignment binds here, cells included
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "local_names", frozenset((*self.code.co_varnames, *self.code.co_cellvars)))
 
     @property
     def filename(self) -> str:
@@ -45,11 +49,6 @@ class Frame:
             value = self.node.body
             return [ast.copy_location(ast.Return(value), value)]
         return self.node.body
-
-    @property
-    def local_names(self) -> frozenset[str]:
-        """Every name that assignment in this body binds, cells included."""
-        return frozenset((*self.code.co_varnames, *self.code.co_cellvars))
 
     @property
     def is_generator(self) -> bool:

@@ -395,8 +395,8 @@ def _number_compare(tx: Evaluator, name: str, left: VariableTracker, right: Vari
     pair = [v.value if isinstance(v, SymbolicInt | Constant) else None for v in (left, right)]
     try:
         return Constant(bool(getattr(operator, name)(*_comparable(pair))))
-    except DataDependentSize:
-        return number_call(tx, NUMBER_OPS[name], (left, right))
+    except DataDependentSize as error:
+        return number_call(tx, NUMBER_OPS[name], (left, right), str(error))
 
 
 def _comparable(pair: list[Any]) -> list[Any]:

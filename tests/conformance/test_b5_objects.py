@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import jitmagic as jm
-from tests.conformance.programs import explained, same_everywhere
+from tests.conformance.programs import assert_same, explained, run, same_everywhere
 
 
 def test_b45_everything_of_a_helper_is_noticed() -> None:
@@ -237,6 +237,29 @@ def test_b62_a_compiled_function_inside_another_is_unwrapped() -> None:
     same_everywhere(text, ["f(x)", "f(x)", "@jm.compile\ndef g(x): return x * 4", "f(x)"], [1, 1, 2])
     found = explained(text, "f(x)")
     assert (found.graph_count, found.break_count) == (1, 0)
+
+
+@pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
+def test_b63_recurrent_layers_break_the_graph_unless_they_are_allowed(kind: str) -> None:
+    text = f"""
+from jitmagic import nn
+m = nn.{kind}(3, 2, rng=np.random.default_rng(0)); x = np.sin(np.arange(9.0)).reshape(3, 1, 3)
+def f(x): return m(x * 2)[0] + 1
+"""
+    calls = ["f(x)", "f(x)", "m.weight_hh_l0[...] = 0.1", "f(x)"]
+    same_everywhere(text, calls)
+    (found,) = explained(text, "f(x)").breaks
+    assert found.code == "recurrent"
+    assert kind in found.reason
+    assert "allow_rnn=True" in found.hint
+    (error,) = run(text, ["f(x)"], "eager", fullgraph=True).outcomes[:1]
+    assert "allow_rnn=True" in str(error)
+    expected = run(text, calls)
+    with jm.configure(allow_rnn=True):
+        allowed = explained(text, "f(x)")
+        assert (allowed.graph_count, allowed.break_count) == (1, 0)
+        for backend in ("eager", "numba"):
+            assert_same(run(text, calls, backend, fullgraph=True), expected)
 
 
 def test_b64_opaque_handles_pass_through() -> None:

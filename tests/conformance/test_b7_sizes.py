@@ -61,6 +61,18 @@ def test_b77_a_broken_promise_names_axis_source_and_line() -> None:
         f(x)
 
 
+@pytest.mark.parametrize(
+    "statement", ["y + np.ones(5)", "np.stack([y, np.ones(5)])", "y.reshape(5, 1)", "y @ np.ones(5)"]
+)
+def test_b77_a_promise_that_an_operation_breaks_is_the_same_error(statement: str) -> None:
+    """No exception of the function's own, which it could catch."""
+    text = f"def f(x):\n    y = x * 2\n    try:\n        return {statement}\n    except Exception:\n        return y"
+    f = jm.compile(load(text)["f"])
+    (x,) = marked(jm.mark_dynamic, (5,))
+    with pytest.raises(UserError, match=r"axis 0 of x .*line 4"):
+        f(x)
+
+
 @pytest.mark.parametrize("size", [0, 1])
 def test_b77_an_axis_of_size_zero_or_one_cannot_be_marked(size: int) -> None:
     f = jm.compile(load(TWICE)["f"])

@@ -1,9 +1,10 @@
-"""Rows B06, B10, B11, B18, B29, B43, B50, B56, B57, B61: Tensors, promises, exports, gradient rules, optimisers."""
+"""Rows B06, B10, B11, B18, B29, B43, B50, B56, B57, B61, B81: Tensors, promises, exports, gradients, optimisers."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -273,3 +274,72 @@ def ask():
         after.append(names["f"].jit.compiles)
     assert after[2] == after[3] == after[4], after
     assert found.outcomes[0][0].tolist() != found.outcomes[1][0].tolist()
+
+
+def _both(x: np.ndarray, y: np.ndarray) -> tuple[object]:
+    return (x * 2 + y.sum(),)
+
+
+def test_b81_ranges_of_one_axis_are_intersected_also_through_an_axis_of_the_same_size() -> None:
+    x, y = np.ones((5, 3)), np.ones(5)
+    jm.mark_static(x, 0)  # constraints beat marks
+    ranges = [jm.aot.dynamic_axis(x, 0, low=2, high=10, name="batch"), jm.aot.dynamic_axis(y, 0, low=4, high=20)]
+    shared = [*ranges, jm.aot.same_size(x, 0, y, 0)]
+    graph = jm.aot.aot_export_joint_simple(_both, [x, y], trace_joint=False, constraints=shared)
+    for n in range(4, 11):
+        (found,) = interpret(graph, [np.ones((n, 3)), np.ones(n)])
+        assert found.tolist() == _both(np.ones((n, 3)), np.ones(n))[0].tolist()
+    for n in (3, 11):
+        with pytest.raises(ValueError, match=rf"batch .*is {n}, but it has to be 4 to 10"):
+            interpret(graph, [np.ones((n, 3)), np.ones(n)])
+    with pytest.raises(ValueError, match=r"batch .*is 6, but it has to be 5"):
+        interpret(graph, [np.ones((5, 3)), np.ones(6)])
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        (
+            lambda a, x, y: [a(x, 0, name="n"), a(y, 0, name="m"), jm.aot.same_size(x, 0, y, 0)],
+            "two names, 'n' and 'm'",
+        ),
+        (lambda a, x, y: [a(x, 0, high=8, name="n"), a(x, 0, low=9)], "no size is left for n"),
+        (lambda a, x, y: [a(x, 0, low=8, name="n")], "n .*is 5, but it has to be at least 8"),
+        (lambda a, x, y: [a(x, 7)], "2 axes; axis 7"),
+        (lambda a, x, y: [a(x.copy(), 0)], "none of the arguments"),
+    ],
+)
+def test_b81_constraints_that_cannot_be_met_are_errors(what: Any, message: str) -> None:
+    x, y = np.ones((5, 3)), np.ones(5)
+    constraints = what(jm.aot.dynamic_axis, x, y)
+    with pytest.raises(RuntimeError, match=message):
+        jm.aot.aot_export_joint_simple(_both, [x, y], trace_joint=False, constraints=constraints)
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("x if x.shape[0] == 5 else -x", "needs it to be 5"),
+        ("x if x.shape[0] > 4 else -x", "another way where n .* is 2: it decides that s0 > 4"),
+        ("x[:, 0] + z", "needs it to be 5"),
+        ("x[:, 0] + y", "compares .*same_size"),
+    ],
+)
+def test_b81_code_that_decides_on_a_constrained_size_is_refused(code: str, message: str) -> None:
+    f = load(f"def f(x, y, z): return ({code},)")["f"]
+    x, y, z = np.ones((5, 3)), np.ones(5), np.ones(5)
+    free = [jm.aot.dynamic_axis(x, 0, name="n"), jm.aot.dynamic_axis(y, 0, name="m")]
+    with pytest.raises(RuntimeError, match=message):
+        jm.aot.aot_export_joint_simple(f, [x, y, z], trace_joint=False, constraints=free)
+
+
+def test_b81_a_check_in_the_code_stays_in_the_graph() -> None:
+    f = load("def f(x): return (x * jm.aot.constrain(x.shape[0], 2, 4, 'width'),)")["f"]
+    graph = jm.aot.aot_export_joint_simple(f, [np.ones(3)], trace_joint=False)
+    assert [n.op.name for n in graph.nodes if n.op is not None] == ["constrain", "multiply"]
+    with pytest.raises(ValueError, match="width is 9, but it has to be 2 to 4"):
+        jm.aot.constrain(9, 2, 4, "width")
+    compiled = jm.compile(f)
+    assert compiled(np.ones(3))[0].tolist() == [3.0] * 3
+    with pytest.raises(ValueError, match="width is 5"):
+        compiled(np.ones(5))

@@ -417,7 +417,10 @@ def test_07_a_returned_generator_is_a_real_one() -> None:
 
 
 def test_19_threads_that_call_first_with_four_dtypes() -> None:
-    f = jm.compile(load("def f(x): return x * 2 + 1")["f"])
+    text = "def f(x): return x * 2 + 1"
+    told = explained(text, "f(np.arange(8, dtype='f4'))")
+    assert (told.graph_count, told.break_count) == (1, 0)
+    f = jm.compile(load(text)["f"])
     arrays = [np.arange(8).astype(t) for t in ("f4", "f8", "i2", "i8")]
     found: list[object] = [None] * 16
     start = threading.Barrier(16)
@@ -441,8 +444,10 @@ def test_19_threads_that_call_first_with_four_dtypes() -> None:
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 5, 7, 8, 12, 17, 127, 128, 129, 1000])
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
 def test_23_an_element_does_not_depend_on_the_length(size: int, dtype: str) -> None:
-    names = load("f = lambda x: (x % 3, x // 3, np.exp(x * 0.01), np.tanh(x), x.sum())")
-    f = jm.compile(names["f"], dynamic=True)
+    text = "f = lambda x: (x % 3, x // 3, np.exp(x * 0.01), np.tanh(x), x.sum())"
+    told = explained(text, f"f(np.arange({size}, dtype={dtype!r}))")
+    assert (told.graph_count, told.break_count) == (1, 0)
+    f = jm.compile(load(text)["f"], dynamic=True)
     x = (np.arange(size) * 37 % 101 - 50).astype(dtype)
     for a, b in zip(f(x), f.jit.plain(x), strict=True):
         assert a.dtype == b.dtype

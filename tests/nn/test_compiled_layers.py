@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,12 @@ import pytest
 
 import jitmagic as jm
 from tests.nn.layer_cases import CASES, Case, made
+
+
+@pytest.fixture(autouse=True)
+def recurrent_layers_are_captured() -> Iterator[None]:
+    with jm.configure(allow_rnn=True):
+        yield
 
 
 def leaves(value: Any) -> list[Any]:

@@ -48,7 +48,7 @@ def _longest(block: Sequence[ast.stmt]) -> int:
         if not isinstance(statement, ast.Assign | ast.AugAssign):
             return position
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        if not all(_may_bind(t, statement, bound, block[position + 1 :]) for t in targets):
+        if not all(_may_bind(t, statement, bound, block, position) for t in targets):
             return position
         bound |= names_in([statement], stores_only=True) | _written(statement)
     return len(block)
@@ -67,7 +67,7 @@ def _has_number(node: ast.Return) -> bool:
 
 
 def _may_bind(
-    target: ast.expr, statement: ast.Assign | ast.AugAssign, bound: set[str], rest: Sequence[ast.stmt]
+    target: ast.expr, statement: ast.Assign | ast.AugAssign, bound: set[str], block: Sequence[ast.stmt], position: int
 ) -> bool:
     if isinstance(target, ast.Subscript):
         return not any(isinstance(n, ast.Slice) for n in ast.walk(target)) and isinstance(target.value, ast.Name)
@@ -75,8 +75,8 @@ def _may_bind(
         return False
     if names_in([ast.Expr(statement.value)]) & bound or (isinstance(statement, ast.AugAssign) and target.id in bound):
         return True
-    later = [s for s in rest if isinstance(s, _LOOPS)]
-    return bool(bound) and target.id in names_in(later[:1], stores_only=True)
+    later = next((s for s in block[position + 1 :] if isinstance(s, _LOOPS)), None) if bound else None
+    return later is not None and target.id in names_in([later], stores_only=True)
 
 
 def _written(statement: ast.stmt) -> set[str]:

@@ -13,12 +13,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from jitmagic.config import current
 from jitmagic.errors import InternalError, Unsupported
 from jitmagic.graph.node import ModuleCall
 from jitmagic.nn import hooks
 from jitmagic.nn.containers import Sequential
 from jitmagic.nn.module import Module
 from jitmagic.nn.parameter import Parameter
+from jitmagic.nn.recurrent import GRU, LSTM, RNN
 from jitmagic.tracer.guards import DictSource, GlobalSource, MemberSource, Source, inside
 from jitmagic.tracer.guards.module_kinds import no_key_guard
 from jitmagic.tracer.guards.naming import home
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HOOKS", "TABLES", "NNModuleTracker", "is_builtin_class"]
 
+RECURRENT = (RNN, LSTM, GRU)
 PACKAGE = Module.__module__.rpartition(".")[0]
 TABLES = ("_parameters", "_buffers", "_modules")  # in the order in which Module.__getattr__ asks them
 HOOKS = (*hooks.FORWARD_TABLES, *hooks.BACKWARD_TABLES)
@@ -152,6 +155,8 @@ class NNModuleTracker(ObjectTracker):
     def call(
         self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
     ) -> VariableTracker:
+        if issubclass(self.cls, RECURRENT) and is_builtin_class(self.cls) and not current().allow_rnn:
+            raise Unsupported("recurrent", f"{self.describe()} ({self.cls.__name__})")
         if not self._goes_straight(tx):
             with named(tx, self):
                 return super().call(tx, args, kwargs)

@@ -91,10 +91,14 @@ def _fixed(name: str, left: Any, right: Any, reflected: bool) -> VariableTracker
 class RunTimeNumber(VariableTracker):
     """A Python float (or bool, complex) made by a node; NumPy treats it as weak."""
 
-    def __init__(self, node: Node, kind: type, source: Source | None = None) -> None:
+    def __init__(self, node: Node, kind: type, source: Source | None = None, words: str = "") -> None:
         self.node = node
         self.kind = kind
         self.source = source
+        self.words = words
+
+    def describe(self) -> str:
+        return self.words or super().describe()
 
     def python_type(self) -> type:
         return self.kind
@@ -134,8 +138,8 @@ def asked(tx: Evaluator, value: VariableTracker) -> VariableTracker:
         return value
     try:
         return Constant(bool(value.value))  # type: ignore[attr-defined]  # a symbolic int
-    except DataDependentSize:
-        return number_call(tx, NUMBER_OPS["ne"], (value, Constant(0)))
+    except DataDependentSize as error:
+        return number_call(tx, NUMBER_OPS["ne"], (value, Constant(0)), str(error))
 
 
 def found_at_run_time(tx: Evaluator, value: VariableTracker, size: Dim) -> VariableTracker:
@@ -144,13 +148,13 @@ def found_at_run_time(tx: Evaluator, value: VariableTracker, size: Dim) -> Varia
     return number_call(tx, NUMBER_OPS["add"], (nothing, value))
 
 
-def number_call(tx: Evaluator, row: Any, operands: Sequence[VariableTracker]) -> VariableTracker:
-    """A node that computes on Python numbers, with Python's own operator."""
+def number_call(tx: Evaluator, row: Any, operands: Sequence[VariableTracker], words: str = "") -> VariableTracker:
+    """A node that computes on Python numbers, with Python's own operator; ``words`` name the result for people."""
     args = tuple(tx.operand(v) for v in operands)
     kinds: list[type] = [v.python_type() for v in operands]
     result: type = row.result(*kinds)
     node = tx.add_node(row.op, args, {}, row.meta(result))
-    return RunTimeNumber(node, result)
+    return RunTimeNumber(node, result, words=words)
 
 
 Compute = Callable[..., Any]

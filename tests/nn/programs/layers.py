@@ -43,7 +43,7 @@ a, b, c = nn.RNN(3,4), nn.GRU(3,4), nn.LSTM(3,4, num_layers=2)
 def f(x): return a(x), b(x), c(x)
 """,
         ["f(q)", "f(q)", "f(q[:3])"],
-        2,
+        3,
     ),
     Program(
         "embedding and losses",
