@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections import Counter, OrderedDict
 from collections.abc import Callable
-from types import FunctionType, UnionType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +18,7 @@ from jitmagic.tracer.identity import same_object
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
-from jitmagic.tracer.variables.callables import ClassTracker
 from jitmagic.tracer.variables.constant import Constant, run
-from jitmagic.tracer.variables.deferred import DeferredText, percent
 from jitmagic.tracer.variables.deques import DequeTracker
 from jitmagic.tracer.variables.mappings import DictTracker, combine_counters
 from jitmagic.tracer.variables.named_tuples import NamedTupleTracker
@@ -241,39 +239,6 @@ def _sets(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracke
     return set_operation(tx, name, left, right)
 
 
-def _is_text(value: VariableTracker) -> bool:
-    return isinstance(value, DeferredText) or (isinstance(value, Constant) and type(value.value) is str)
-
-
-def _text(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
-    for receiver, other, reflected in ((left, right, False), (right, left, True)):
-        if isinstance(receiver, DeferredText):
-            return receiver.binary(name, other, reflected)
-    for text, count in ((left, right), (right, left)):
-        if name == "mul" and _is_text(text) and isinstance(count, RunTimeNumber) and count.kind is int:
-            return DeferredText("{0} * {1}", [text, count])
-    if isinstance(left, Constant) and type(left.value) is str and name == "mod" and not right.is_constant:
-        values = [tx.realize(v) for v in right.items] if type(right) is TupleTracker else [right]
-        return None if any(isinstance(v, DictTracker) for v in values) else percent(tx, left.value, values)
-    if isinstance(left, Constant) and isinstance(left.value, str | bytes) and right.is_constant:
-        return run(lambda: getattr(operator, name)(left.value, right.constant()))
-    return None
-
-
-def _unions(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker | None:
-    """``int | None``: a union of classes."""
-    if name != "or_" or not (_is_alternative(left) and _is_alternative(right)):
-        return None
-    return tx.output.builder.constant_object(tx, left.value | right.value)  # type: ignore[attr-defined]  # they have one
-
-
-def _is_alternative(value: VariableTracker) -> bool:
-    """A class whose own class has nothing to say about ``|``, None, or a union."""
-    if isinstance(value, ClassTracker):
-        return find_in_class(type(value.value), "__or__") is type.__dict__["__or__"]
-    return isinstance(value, Constant) and (value.value is None or isinstance(value.value, UnionType | type))
-
-
 _BINARY: tuple[Answer, ...] = (
     _constants,
     _objects,
@@ -282,8 +247,8 @@ _BINARY: tuple[Answer, ...] = (
     _numbers,
     _sequences,
     _sets,
-    _text,
-    _unions,
+    of_texts,
+    of_classes,
 )
 
 

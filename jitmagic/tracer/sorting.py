@@ -81,7 +81,7 @@ def _by_data(
         return [tx.realize(chosen.item(tx, Constant(i))) for i in range(len(items))]
     table = tx.output.builder.constant_object(tx, np.array([v.constant() for v in items]))
     chosen = table.item(tx, order)
-    return [tx.python_number(chosen.item(tx, Constant(i))) for i in range(len(items))]  # type: ignore[arg-type]
+    return [tx.python_number(chosen.item(tx, Constant(i))) for i in range(len(items))]  # type: ignore[arg-type]  # an array of one number
 
 
 def _in_order(keys: np.ndarray[Any, Any], backwards: bool) -> np.ndarray[Any, Any]:
