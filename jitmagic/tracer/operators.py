@@ -16,6 +16,7 @@ from jitmagic.ops import lookup_method
 from jitmagic.ops.python_numbers import NUMBER_OPS
 from jitmagic.tracer.identity import same_object
 from jitmagic.tracer.signals import Raised
+from jitmagic.tracer.text_operators import of_classes, of_texts
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, run
