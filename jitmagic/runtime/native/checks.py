@@ -279,7 +279,7 @@ def _absent(checks: Checks, guard: Guard) -> None:
 
 
 def _function(checks: Checks, guard: Guard) -> None:
-    kind, code, scope = guard.constant
+    kind, code, scope, _ = guard.constant  # code that means the same is left to the Python test
     if kind is not types.FunctionType:
         raise NoForm(guard.text)
     checks.words.add(Check.FUNCTION, checks.load(guard.source), checks.words.keep(code), checks.words.keep(scope))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import weakref
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -328,27 +329,44 @@ def own_class_attribute_guard(source: Source, cls: type, name: str) -> Guard:
 
 
 def function_guards(source: Source, function: Any) -> list[Guard]:
-    """FUNCTION_MATCH: equal code over the same globals; a cell that is run again unchanged keeps its entries."""
-    label = function.__qualname__
-    remedy = f"define {source.text} once, before the first call"
-    now = "name_now({v})"
-    code_test = (
-        "type({v}) is {k}[0] and ({v}.__code__ is {k}[1] or {v}.__code__ == {k}[1]) and {v}.__globals__ is {k}[2]"
-    )
-    held = (type(function), function.__code__, function.__globals__)
+    """FUNCTION_MATCH: equal code over the same globals; a cell that is run again unchanged keeps its entries.
+
+    A compiled function has code of ours or its own, as it is served: both mean the same.
+    """
+    held = (type(function), function.__code__, function.__globals__, meant_code(function))
     return [
         Guard(
             "FUNCTION_MATCH",
             source,
-            code_test,
-            f"{label} as compiled",
-            now,
+            "type({v}) is {k}[0] and ({v}.__code__ is {k}[1] or meant_code({v}) == {k}[3])"
+            " and {v}.__globals__ is {k}[2]",
+            f"{function.__qualname__} as compiled",
+            "function_now({v}, {k})",
             held,
             about=source.text,
-            remedy=remedy,
+            remedy=f"define {source.text} once, before the first call",
             form=("function",),
         )
     ]
+
+
+def meant_code(function: Any) -> Any:
+    """The code of the user's function behind a compiled one; of any other function its own."""
+    handle = function.__dict__.get("jit")
+    serves = getattr(type(handle), "serves", None)
+    is_ours = type(serves) is FunctionType and serves.__module__.startswith("jitmagic.") and serves(handle, function)
+    return handle.plain.__code__ if is_ours else function.__code__
+
+
+def _function_now(value: Any, held: tuple[Any, ...]) -> str:
+    """What is there instead, and what is other about it where the name is the same."""
+    name = name_now(value)
+    if type(value) is not held[0] or value.__qualname__ != held[3].co_qualname:
+        return name
+    return f"{name} with other code" if value.__globals__ is held[2] else f"{name} of another namespace"
+
+
+NAMES |= {"meant_code": meant_code, "function_now": _function_now}
 
 
 def defaults_guard(source: Source, label: str, count: int, names: tuple[str, ...]) -> Guard:
