@@ -24,7 +24,7 @@ def add_final_guards(output: OutputGraph) -> None:
         output.guards.add(_relation_guard(output, relation))
     arrays = _sources(output, arrays_only=True)
     others = _sources(output, arrays_only=False)
-    for group in (arrays, others if output.effects else ()):
+    for group in (arrays if _tells_arrays_apart(output) else (), others if output.effects else ()):
         if len(group) > 1:
             output.guards.add(no_alias_guard(tuple(group)))
     held = frozenset(
@@ -38,6 +38,15 @@ def add_final_guards(output: OutputGraph) -> None:
         output.guards.add(
             errstate_guard(output.input_sources[0] if output.input_sources else output.constant_source(None))
         )
+
+
+def _tells_arrays_apart(output: OutputGraph) -> bool:
+    """Whether it matters if two inputs are one array: nothing is written in a trace where it does not.
+
+    A Tensor has a history of its own, which is written when it is read.
+    """
+    is_written = any(node.written() for node in output.graph.nodes)
+    return is_written or bool(output.effects or output.options.tensors)
 
 
 def late_guards(output: OutputGraph) -> Callable[[], list[Guard]]:
