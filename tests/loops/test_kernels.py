@@ -14,7 +14,7 @@ import pytest
 import jitmagic as jm
 from jitmagic.backends.regions.emit import emit
 from jitmagic.backends.regions.machine import optimised
-from tests.loops.outcomes import loop_calls
+from tests.loops.outcomes import loop_calls, outcome
 from tests.loops.programs import PROGRAMS
 
 FOLDER = Path(__file__).parent.parent / "golden" / "loops"
@@ -42,6 +42,40 @@ def test_the_text_of_a_kernel(name: str) -> None:
 def test_a_kernel_needs_no_compiler_of_python_code() -> None:
     """Its text is translated word by word; the machine code calls nothing but libm."""
     assert "jitmagic_kernel" in optimised(_kernel("matmul"))
+
+
+def test_short_choices_of_ints_are_made_without_a_jump() -> None:
+    """What is too large counts only in the value that is chosen; the loop is thrown away for it, not cut short."""
+    (line,) = [line for line in _kernel("collatz").splitlines() if "bad |=" in line]
+    assert "select(" in line
+
+
+def steps(x, n):
+    s = 0
+    for i in range(len(x)):
+        s = s // 2 if x[i] > 0 else s * 3 + n
+    return s
+
+
+@pytest.mark.parametrize("large", [2**62 // 3, 2**62 // 3 + 1, -(2**62) // 3, 2**62 - 1, 2**63 - 1, -(2**63)])
+@pytest.mark.parametrize("dtype", ["pyint", "int64"])
+def test_products_with_constants_are_exact(large: int, dtype: str) -> None:
+    """At the largest numbers whose product fits, and beyond, chosen or not."""
+    given = large if dtype == "pyint" else np.int64(large)
+    compiled = jm.compile(steps)
+    for x in (np.array([-1.0, 1.0, 1.0]), np.array([-1.0, -1.0, 1.0]), np.array([-1.0, 1.0, -1.0])):
+        for n in (3, given, 3):
+            assert outcome(compiled, [x, n]) == outcome(steps, [x, n])
+
+
+def test_the_least_of_three_ints_waits_for_the_last_round_last() -> None:
+    """The neighbour that the last round has stored: the others are compared before."""
+    lines = _kernel("edit_distance").splitlines()
+    last = max(i for i, line in enumerate(lines) if " = min(" in line)
+    waits = lines[last].rstrip(")").rpartition(", ")[2]
+    (made,) = [line for line in lines[:last] if line.strip().startswith(f"{waits} = ")]
+    row = lines[last + 1].split(", ")[1].partition(" + ")[0]  # of the element that is stored
+    assert f"load_int64(a0, {row} + " in made
 
 
 def test_ctrl_c_stops_a_long_loop() -> None:

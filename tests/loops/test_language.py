@@ -125,3 +125,48 @@ def test_a_loop_that_runs_plainly_says_why() -> None:
     assert outcome(compiled, [x]) == outcome(f, [x])
     (found,) = compiled.jit.breaks()
     assert found.reason == "the loop over range(len(x)) runs as plain Python because it holds x[i:i + 2]"
+
+
+NO_ROUNDS = {
+    "a counter": """
+def f(x, n):
+    s = 0.0
+    for i in range(1, n):
+        s += x[i - 1]
+    return s, i
+""",
+    "a counter that was another number": """
+def f(x, n):
+    i = 0.5
+    for i in range(1, n):
+        x[i - 1] += i
+    return i * 2
+""",
+    "an inner counter": """
+def f(x, n):
+    s = 0
+    for i in range(3):
+        for j in range(1, n):
+            x[j - 1] += i
+        s += j
+    return s
+""",
+    "a position and an element": """
+def f(x, n):
+    s = 0.0
+    y = x[: n - 1]
+    for i, v in enumerate(y):
+        s += v
+    return s, i, v
+""",
+}
+
+
+@pytest.mark.parametrize("text", NO_ROUNDS.values(), ids=NO_ROUNDS.keys())
+def test_what_a_loop_binds_has_no_value_if_the_loop_has_no_rounds(text: str) -> None:
+    """Or the value that it had before, after calls in which the loop had rounds, too."""
+    plain, compiled = (define(text, "loop", np=np) for _ in range(2))
+    compiled = jm.compile(compiled)
+    for n in (30, 20, 25, 1, 0, 30, 1):
+        assert outcome(compiled, [np.arange(40.0), n]) == outcome(plain, [np.arange(40.0), n])
+    assert loop_calls(compiled)

@@ -88,6 +88,10 @@ def _checked_int(e: Writer, node: ir.Binary, left: str, right: str, text: str) -
     if node.type in LIMITS:
         return fitting(e, text, node.type)
     if node.operator == "mul":
+        if limit := _factor_limit(node):
+            factor = left if _constant_of(node.right) else right
+            e.leave_later(f"(({factor} + {limit}) | ({limit} - {factor}))")
+            return text
         text = f"mul_or_leave({left}, {right})"
     total = e.hold(text)
     if node.type == "pyint":
@@ -100,6 +104,20 @@ def _checked_int(e: Writer, node: ir.Binary, left: str, right: str, text: str) -
         other = right if node.operator == "add" else f"(~{right})"
         e.leave_later(f"(({left} ^ {total}) & ({other} ^ {total}))")
     return total
+
+
+def _factor_limit(node: ir.Binary) -> int:
+    """How large a number may be whose product with the constant of ``node`` fits; 0 if there is no such constant."""
+    constant = abs(_constant_of(node.right) or _constant_of(node.left))
+    if constant < 2:
+        return 0
+    return int((2**WORD_BITS if node.type == "pyint" else 2**63 - 1) // constant)
+
+
+def _constant_of(node: ir.Expr) -> int:
+    """The value of an int constant, or 0."""
+    inner = node.operand if isinstance(node, ir.Cast) else node
+    return int(inner.value) if isinstance(inner, ir.Const) and isinstance(inner.value, int) else 0
 
 
 def _natural(e: Writer, node: ir.Binary, left: str, right: str) -> str:

@@ -20,10 +20,10 @@ from jitmagic.backends.regions.independence import is_independent
 from jitmagic.backends.regions.liveness import lives
 from jitmagic.backends.regions.parts import spread_loop
 from jitmagic.backends.regions.proofs import Proof, entry_proof, loop_proof
-from jitmagic.backends.regions.ranges import ARGUMENT_BITS, statements
+from jitmagic.backends.regions.ranges import ARGUMENT_BITS, parts_of, statements
 from jitmagic.backends.regions.rounds import budget, counts, is_innermost, is_short
 from jitmagic.backends.regions.unread import unread
-from jitmagic.backends.regions.writer import FLOATS, LIMITS, ZEROS, Writer
+from jitmagic.backends.regions.writer import FLOATS, LIMITS, ZEROS, Writer, is_quick
 from jitmagic.errors import Unsupported
 from jitmagic.graph import region as ir
 
@@ -61,6 +61,7 @@ class _Emitter(Writer):
         self.unread = unread(self.region)
         self.lives = lives(self.region)
         self.arrays = {a.name: a for a in self.region.arrays}
+        self.target: ir.Var | ir.Store | None = None  # what the statement that is being written stores in
 
     # -- the whole
     def emit(self) -> Kernel:
@@ -131,6 +132,16 @@ class _Emitter(Writer):
                 self.line(f"store_float64({target}, {8 * index}, np.float64({variable.name}))")
             else:
                 self.line(f"store_int64({target}, {8 * index}, np.int64({variable.name}))")
+
+    def is_carried(self, operand: ir.Expr) -> bool:
+        """Whether an operand probably waits for the last round: such a one comes last, when the others are done."""
+        target = self.target
+        if isinstance(target, ir.Var):
+            return any(part == target for part in parts_of(operand))
+        loads = (part for part in parts_of(operand) if isinstance(part, ir.Load))
+        return target is not None and any(
+            load.array == target.array and load.index[:-1] == target.index[:-1] for load in loads
+        )
 
     # -- statements
     def statement(self, node: ir.Stmt) -> None:
@@ -203,11 +214,13 @@ class _Emitter(Writer):
         self.block(node.body)
 
     def _wrapped(self, text: str, size: str) -> str:
+        """An index that counts from the end if it is negative; one comparison finds those that need no more."""
         name = self.name()
         self.line(f"{name} = {text}")
-        self.line(f"if {name} < 0:")
+        self.line(f"if outside({name}, {size}):")
         self.line(f"    {name} += {size}")
-        self.leave(f"{name} < 0 or {name} >= {size}", Status.INDEX_ERROR)
+        self.line(f"    if outside({name}, {size}):")
+        self.line(f"        return {Status.INDEX_ERROR.name}")
         return name
 
 
@@ -238,9 +251,10 @@ def _logic(e: _Emitter, node: ir.Logic) -> str:
 
 
 def _extreme(e: _Emitter, node: ir.Logic) -> str:
-    """The first of the operands that no later one beats."""
-    best = e.hold(e.value(node.operands[0]))
-    for operand in node.operands[1:]:
+    """The first of the operands that no later one beats; of ints, of which equal ones are the same, in any order."""
+    first, *others = node.operands if node.type in FLOATS else sorted(node.operands, key=e.is_carried)
+    best = e.hold(e.value(first))
+    for operand in others:
         value = e.hold(e.value(operand))
         if node.type in FLOATS:  # nan stays where it is first
             text = f"select({value} {'>' if node.operator == 'max' else '<'} {best}, {value}, {best})"
@@ -251,18 +265,26 @@ def _extreme(e: _Emitter, node: ir.Logic) -> str:
 
 
 def _choose(e: _Emitter, node: ir.Logic) -> str:
-    test, body, orelse = node.operands
-    if isinstance(body, ir.Const | ir.Var) and isinstance(orelse, ir.Const | ir.Var):
-        return f"select({e.value(test)}, {e.value(body)}, {e.value(orelse)})"
+    """Both values are computed, and one is chosen without a jump, where ints take so few steps for them.
+
+    What such steps find wrong counts only for the value that is chosen.
+    """
+    test, *choices = node.operands
+    asked = e.value(test)
+    made = [e.apart(choice) for choice in choices]
+    if all(isinstance(c, ir.Const | ir.Var) for c in choices) or all(map(is_quick, choices, made)):
+        asked = e.hold(asked) if any(m.lines for m in made) else asked
+        for part, counts in zip(made, (("{0}", "0"), ("0", "{0}")), strict=True):
+            for line in part.lines:
+                word = line.removeprefix("bad |= ")
+                chosen = f"bad |= select({asked}, {', '.join(counts)})"
+                e.line(line if word is line else chosen.format(word))
+        return f"select({asked}, {made[0].text}, {made[1].text})"
     result = e.name()
-    e.line(f"if {e.value(test)}:")
-    e.indent += 1
-    e.line(f"{result} = {e.value(body)}")
-    e.indent -= 1
-    e.line("else:")
-    e.indent += 1
-    e.line(f"{result} = {e.value(orelse)}")
-    e.indent -= 1
+    for head, part in ((f"if {asked}:", made[0]), ("else:", made[1])):
+        e.line(head)
+        e.lines += [f"    {'    ' * e.indent}{line}" for line in part.lines]
+        e.line(f"    {result} = {part.text}")
     return result
 
 
@@ -287,6 +309,7 @@ _EXPRESSIONS: Mapping[type, Callable[..., str]] = {
 
 # -- statements
 def _assign(e: _Emitter, node: ir.Assign) -> None:
+    e.target = node.variable
     text = e.value(node.value)
     e.line(f"{node.variable.name} = {text}")
     if id(node) in e.unread:
@@ -294,6 +317,7 @@ def _assign(e: _Emitter, node: ir.Assign) -> None:
 
 
 def _store(e: _Emitter, node: ir.Store) -> None:
+    e.target = node
     dtype = e.arrays[node.array].dtype
     kind = node.value.type
     value = e.value(node.value)

@@ -31,7 +31,7 @@ def truncated(e: Writer, text: str, kind: str) -> str:
     if kind not in FLOATS:
         return f"np.int64({text})"
     text = e.hold(text)
-    e.leave(f"not ({text} > {-float(2**52)!r} and {text} < {float(2**52)!r})", Status.OVERFLOW)
+    e.leave(f"not abs({text}) < {float(2**52)!r}", Status.OVERFLOW)
     return f"np.int64({text})"
 
 
@@ -74,7 +74,7 @@ def _math_function(e: Writer, name: str, text: str, kind: str) -> str:
     if name in _CLASSES:
         return _CLASSES[name].format(text)
     if name in ("floor", "ceil"):
-        e.leave(f"not ({text} > {-float(2**52)!r} and {text} < {float(2**52)!r})", Status.OVERFLOW)
+        e.leave(f"not abs({text}) < {float(2**52)!r}", Status.OVERFLOW)
         return f"np.int64(math.{name}({text}))"
     if name in _DOMAINS:
         e.leave(_DOMAINS[name].format(text), Status.VALUE_ERROR)

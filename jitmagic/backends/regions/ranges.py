@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from jitmagic.graph import region as ir
 
-__all__ = ["ARGUMENT_BITS", "WORD_BITS", "Affine", "Ranges", "combine", "statements"]
+__all__ = ["ARGUMENT_BITS", "WORD_BITS", "Affine", "Ranges", "combine", "parts_of", "statements"]
 
 ARGUMENT_BITS = 31  # ints from outside are checked once to be below this many bits
 SIZE_BITS = 40  # no array has an axis longer than that
@@ -33,6 +34,16 @@ def statements(block: tuple[ir.Stmt, ...]) -> Iterator[ir.Stmt]:
         yield each
         for name in ("body", "orelse"):
             yield from statements(getattr(each, name, ()))
+
+
+def parts_of(expr: Any) -> Iterator[Any]:
+    """An expression and every one inside."""
+    yield expr
+    for name in expr.__dataclass_fields__:
+        value = getattr(expr, name)
+        for each in value if isinstance(value, tuple) else (value,):
+            if hasattr(each, "__dataclass_fields__"):
+                yield from parts_of(each)
 
 
 def combine(one: Affine, factor: int, other: Affine) -> Affine:

@@ -354,6 +354,7 @@ CALLS: Mapping[str, Callable[..., Any]] = {
     "math.copysign": lambda w, value, sign: w.intrinsic("copysign", value, sign),
     "math.isinf": _is_infinite,
     "abs": _absolute,
+    "outside": lambda w, index, size: w.builder.icmp_unsigned(">=", index, size),
     "select": lambda w, test, a, b: w.builder.select(test, a, b),
     "max": _extreme("max"),
     "min": _extreme("min"),

@@ -9,7 +9,7 @@ from jitmagic.backends.regions.proofs import Proof
 from jitmagic.backends.regions.ranges import Ranges
 from jitmagic.graph import region as ir
 
-__all__ = ["FLOATS", "LIMITS", "SMALL_STEP", "ZEROS", "Writer"]
+__all__ = ["FLOATS", "LIMITS", "SMALL_STEP", "ZEROS", "Part", "Writer", "is_quick"]
 
 SMALL_STEP = 1024  # 2**52 of these still fit between the 62 bits of a Python int here and the 63 of a register
 LIMITS = {
@@ -21,7 +21,17 @@ LIMITS = {
     "uint32": (0, 2**32 - 1),
 }
 FLOATS = ("pyfloat", "float64", "float32")
+QUICK_LINES = 8
+_SLOW = ("load_", "mul_or_leave", "//", "%", "math.", "ufunc_")
 ZEROS = {"pybool": "False", "bool": "False", "pyfloat": "0.0", "float64": "0.0", "float32": "np.float32(0.0)"}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The text of a value with the lines that it needs before it, which are not written yet."""
+
+    lines: list[str]
+    text: str
 
 
 @dataclass
@@ -45,6 +55,16 @@ class Writer:
     def value(self, node: ir.Expr) -> str:
         """The text of an expression; what it needs is written before it."""
         raise NotImplementedError
+
+    def apart(self, node: ir.Expr) -> Part:
+        """The text of an expression, with its lines on their own."""
+        before, indent = self.lines, self.indent
+        self.lines, self.indent = [], 0
+        try:
+            text = self.value(node)
+            return Part(self.lines, text)
+        finally:
+            self.lines, self.indent = before, indent
 
     def is_positive(self, divisor: ir.Expr) -> bool:
         """Whether what is proven includes that a divisor is positive."""
@@ -111,3 +131,12 @@ class Writer:
         if (ufunc, dtype) not in self.inner_loops:
             self.inner_loops.append((ufunc, dtype))
         return f"u{self.inner_loops.index((ufunc, dtype))}"
+
+
+def is_quick(node: ir.Expr, part: Part) -> bool:
+    """Whether an int may be computed although nobody may want it: a few steps that read no memory and do not leave."""
+    if node.type in FLOATS or len(part.lines) > QUICK_LINES:
+        return False
+    texts = [*part.lines, part.text]
+    straight = all(line.startswith(("t", "bad |= ")) and not line.endswith(":") for line in part.lines)
+    return straight and not any(word in text for word in _SLOW for text in texts)

@@ -200,7 +200,10 @@ class Builder:
     def loop(
         self, node: ast.For | ast.While, enter: Callable[[], Block], *, leaves_by_itself: bool = True
     ) -> tuple[Block, Block, Block, Block]:
-        """(what runs before, what ``enter`` gave, body, what runs after), settled."""
+        """(what runs before, what ``enter`` gave, body, what runs after), settled.
+
+        ``enter`` gives what begins a round; of a ``while`` it is part of the test, after which the loop may end, too.
+        """
         before = dict(self.types)
         head = dict(before)
         for _ in range(ATTEMPTS):
@@ -208,7 +211,7 @@ class Builder:
             loop = _Loop(head)
             self.loops.append(loop)
             entered = enter()
-            normal = dict(self.types)
+            normal = dict(self.types) if isinstance(node, ast.While) else head
             body = self.block(node.body)
             self.loops.pop()
             ends = loop.continues if leaves(body) else [*loop.continues, self.types]
