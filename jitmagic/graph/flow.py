@@ -19,6 +19,7 @@ from jitmagic.graph.graph import Graph
 from jitmagic.graph.node import Node
 
 __all__ = [
+    "MISSING",
     "Branch",
     "Count",
     "Exit",
@@ -37,6 +38,16 @@ __all__ = [
 Value: TypeAlias = Any  # a Node, a SymInt, or a constant
 
 
+class _Missing:
+    """What a join holds where no value has been moved into it, or this in its stead."""
+
+    def __repr__(self) -> str:
+        return "missing"
+
+
+MISSING = _Missing()
+
+
 @dataclass(eq=False, slots=True)
 class Piece:
     """Straight code. ``inputs`` are the variables and sizes that the inputs of ``graph`` stand for, in order."""
@@ -52,6 +63,10 @@ class Move:
     targets: tuple[Node, ...] = ()
     values: tuple[Value, ...] = ()
     enters: bool = False
+
+    def add(self, target: Node, value: Value) -> None:
+        """One more target."""
+        self.targets, self.values = (*self.targets, target), (*self.values, value)
 
 
 @dataclass(eq=False, slots=True)

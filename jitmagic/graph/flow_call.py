@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from jitmagic.errors import Unsupported
-from jitmagic.graph.flow import Flow
+from jitmagic.graph.flow import MISSING, Flow
 from jitmagic.graph.flow_text import DriverText
 from jitmagic.graph.graph import Graph
 from jitmagic.graph.interpreter import interpret
@@ -69,7 +69,7 @@ class FlowCall:
         text = DriverText(flow, name)
         self.__name__ = name
         self.text = text.text
-        scope: dict[str, Any] = {"missing": object(), "Left": Left("region", "a place that raises an exception")}
+        scope: dict[str, Any] = {"missing": MISSING, "Left": Left("region", "a place that raises an exception")}
         names = [f"piece{i}" for i in range(len(text.pieces))]
         self.pieces = [
             PieceCall(piece.graph, functools.partial(scope.__setitem__, name))

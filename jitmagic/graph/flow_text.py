@@ -16,7 +16,20 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jitmagic.graph.flow import Branch, Count, Exit, Flow, Forever, Leave, Move, Piece, Require, Rounds, Statement
+from jitmagic.graph.flow import (
+    MISSING,
+    Branch,
+    Count,
+    Exit,
+    Flow,
+    Forever,
+    Leave,
+    Move,
+    Piece,
+    Require,
+    Rounds,
+    Statement,
+)
 from jitmagic.graph.node import Node
 from jitmagic.graph.shapes import SymInt
 
@@ -42,6 +55,8 @@ class DriverText:
     def value(self, value: Any) -> str:
         if isinstance(value, SymInt):
             return repr(value)
+        if value is MISSING:
+            return "missing"
         if not isinstance(value, Node):
             self.constants.append(value)
             return f"k{len(self.constants) - 1}"

@@ -8,6 +8,7 @@ from typing import Any
 from jitmagic.tracer.call_rows import Handler
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.signals import NotConstant
+from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, run
 from jitmagic.tracer.variables.deques import DequeTracker
@@ -53,6 +54,7 @@ def _dict(tx: Evaluator, *args: VariableTracker, **kwargs: VariableTracker) -> V
 
 
 def _range(tx: Evaluator, *args: VariableTracker) -> VariableTracker:
+    args = tuple(_as_bound(tx, a) for a in args)
     for a in args:
         known = isinstance(a, Constant) and isinstance(a.value, int)
         if not known and not isinstance(a, SymbolicInt) and not (isinstance(a, RunTimeNumber) and a.kind is int):
@@ -64,6 +66,12 @@ def _range(tx: Evaluator, *args: VariableTracker) -> VariableTracker:
     if step.is_constant and step.constant() == 0:
         raise python_error(ValueError, "range() arg 3 must not be zero")
     return RangeTracker(start, stop, step)
+
+
+def _as_bound(tx: Evaluator, value: VariableTracker) -> VariableTracker:
+    """An int of NumPy's is a bound of a range as the Python int of that value."""
+    is_numpy = isinstance(value, ArrayTracker) and value.meta.scalar and value.meta.dtype.kind in "iu"
+    return tx.language.builtins[int](tx, value) if is_numpy else value
 
 
 def _slice(tx: Evaluator, *args: VariableTracker) -> VariableTracker:

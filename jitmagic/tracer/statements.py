@@ -29,6 +29,7 @@ __all__ = ["ROWS", "assign", "count_rounds", "run_block", "unpack_into"]
 
 Flow = Returned | None
 OVER_ARRAYS = ("enumerate", "zip")  # loops that may be over arrays, which capture_loop finds out
+BACKWARDS = "reversed"  # whose value Python has only where it knows how many elements there are
 
 
 def run_block(tx: Evaluator, block: Sequence[ast.stmt]) -> Flow:
@@ -223,6 +224,8 @@ def _keep_loop_whole(tx: Evaluator) -> None:
 
 def _for(tx: Evaluator, node: ast.For) -> Flow:
     made_before = len(tx.output.generators)
+    if _is_call_of(node.iter, BACKWARDS) and capture_loop(tx, node):
+        return None
     iterable = tx.eval(node.iter)
     is_long = _is_long(iterable, node)
     if is_long and (capture_appending(tx, node) or capture_loop(tx, node) or _captured_at_once(tx, node, iterable)):
@@ -258,12 +261,16 @@ def _is_long(rounds: VariableTracker, node: ast.For) -> bool:
     """Whether the loop has more rounds than are written out one by one without asking."""
     if isinstance(rounds, ArrayTracker):
         return rounds.meta.ndim == 1
-    if isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Name) and node.iter.func.id in OVER_ARRAYS:
+    if _is_call_of(node.iter, *OVER_ARRAYS):
         return True
     if not isinstance(rounds, RangeTracker):
         return False
     nested = any(isinstance(n, ast.For | ast.While) for s in node.body for n in ast.walk(s))
     return nested or not rounds.is_constant or len(rounds.constant()) > SHORT_LOOP
+
+
+def _is_call_of(node: ast.expr, *names: str) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
 
 
 def _while(tx: Evaluator, node: ast.While) -> Flow:

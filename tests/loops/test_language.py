@@ -79,7 +79,55 @@ def f(x):
             s = s + 0.5
     return s
 """
-ROWS = {"walk": WALK, "zip": ZIP, "effects": EFFECTS, "raise": RAISE, "unbound": UNBOUND, "types": TYPES}
+HEADS = {
+    "enumerate of zip": """
+def f(x):
+    s = 0.0
+    for i, (a, (b, c)) in enumerate(zip(x, zip(x, x)), 3):
+        s = s * 0.5 + a * b - c * i
+    return s, i, a, b, c
+""",
+    "reversed": """
+def f(x):
+    s = 0.0
+    for v in reversed(x):
+        s = s * 0.5 + v
+    for i, v in enumerate(reversed(x)):
+        s -= v / (i + 1)
+    return s, v, i
+""",
+    "reversed range": """
+def f(x):
+    s = 0.0
+    n = len(x)
+    for i in reversed(range(n)):
+        s = s * 0.5 + x[i]
+        for j in reversed(range(1, i)):
+            s -= x[j]
+        for j in reversed(range(i, -1, -1)):
+            s -= x[j]
+    return s, i
+""",
+    "slices": """
+def f(x):
+    s = 0.0
+    for a, b in zip(x[:-1], x[1:]):
+        s = s * 0.5 + a * b
+    for i, v in enumerate(x[: len(x) // 2][::-1]):
+        s -= v * i
+    return s, a, b
+""",
+    "a slice that is written": """
+def f(x):
+    y = x.copy()
+    for i, v in enumerate(y[1:]):
+        y[i] = v * 2
+    for v in reversed(x):
+        y[0] += v
+    return y
+""",
+}
+ROWS = {"walk": WALK, "zip": ZIP, "effects": EFFECTS, "raise": RAISE, "unbound": UNBOUND, "types": TYPES, **HEADS}
 
 
 def _arguments() -> list[np.ndarray[Any, Any]]:

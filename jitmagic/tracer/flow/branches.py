@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from jitmagic.graph.flow import Branch, Leave, Move
 from jitmagic.graph.meta import PyMeta
-from jitmagic.graph.node import Node
 from jitmagic.tracer.flow.finish import finish
 from jitmagic.tracer.flow.frames import Variables, bind, variables
 from jitmagic.tracer.flow.names import leaves_function
@@ -218,7 +217,7 @@ def _join(
     recorder.joins.append(node)
     for move, value in zip(moves, values, strict=True):
         assert value is not None
-        _append(move, node, value_of(tx, value))
+        move.add(node, value_of(tx, value))
     return tracker
 
 
@@ -252,8 +251,8 @@ def _either(
         elif isinstance(value, Either):
             which = value.tag
             others |= value.others
-        _append(move, node, value.node)
-        _append(move, tag, which)
+        move.add(node, value.node)
+        move.add(tag, which)
     return Either(node, first, tag, others, tx.output.ties)
 
 
@@ -268,10 +267,6 @@ def _number_of(recorder: Recorder, value: ArrayTracker) -> int:
     if not any(value is each for each in recorder.arrays):
         recorder.arrays.append(value)
     return 1 + next(i for i, each in enumerate(recorder.arrays) if each is value)
-
-
-def _append(move: Move, target: Node, value: Any) -> None:
-    move.targets, move.values = (*move.targets, target), (*move.values, value)
 
 
 def _same_constant(a: VariableTracker, b: VariableTracker) -> bool:

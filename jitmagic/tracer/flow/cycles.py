@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from jitmagic.graph.flow import Branch, Count, Exit, Forever, Move, Rounds, Statement
+from jitmagic.graph.flow import MISSING, Branch, Count, Exit, Forever, Move, Rounds, Statement
 from jitmagic.graph.meta import Meta, PyMeta
 from jitmagic.graph.node import Node
 from jitmagic.tracer.flow.finish import finish
@@ -221,18 +221,23 @@ class _Cycle:
             if meta is not None:
                 joins[name] = _Join(name, *join_of(tx, name, meta))
                 recorder.joins.append(joins[name].node)
-        odd = {n for _, state, move in ends for n, join in joins.items() if not _bind(tx, state, move, join)}
+        odd = {(n, move) for _, state, move in ends for n, join in joins.items() if not _bind(tx, state, move, join)}
+        lost = {n for n, _ in odd if tx.output.differentiating or all((n, move) in odd for _, _, move in ends)}
+        for name, move in odd:
+            move.add(joins[name].node, MISSING)
+        if self.peeled and recorder.loops:  # a loop around this one comes here again
+            recorder.add(Move(tuple(h.node for h in heads.values()), (MISSING,) * len(heads)))
         if not self.peeled:
             start = tuple(value_of(tx, entry[n]) for n in heads)
             recorder.add(Move(tuple(h.node for h in heads.values()), start, enters=True))
         recorder.add(self.loop(body))
         after = variables(tx)
         for name in rebound_in(self.node) - self.constant:
-            if name not in joins or name in odd or name not in needed:
+            if name not in joins or name in lost or name not in needed:
                 after[name] = Unavailable(name)
                 continue
             join = joins[name]
-            sure = name in heads and not self.peeled and name not in self.unsure
+            sure = name in heads and not self.peeled and name not in self.unsure | {n for n, _ in odd}
             after[name] = join.tracker if sure else Unsure(join.tracker, join.node, recorder)
         bind(tx, after)
 
@@ -244,13 +249,13 @@ def _is_same(now: VariableTracker | None, before: VariableTracker | None) -> boo
 
 
 def _bind(tx: Evaluator, state: Mapping[str, VariableTracker], move: Move, join: _Join) -> bool:
-    """Give a join what its name holds at the end of a round; False if that is of another kind."""
+    """Give a join what its name holds at the end of a round; False if that is of another kind: it has no value then."""
     value = peek(tx, state[join.name]) if join.name in state else None
     if value is None or value is join.tracker:
         return True
     if not same_meta(meta_of(value), join.node.meta):
         return False
-    move.targets, move.values = (*move.targets, join.node), (*move.values, value_of(tx, value))
+    move.add(join.node, value_of(tx, value))
     return True
 
 

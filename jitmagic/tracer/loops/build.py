@@ -15,11 +15,12 @@ from jitmagic.graph import region as ir
 from jitmagic.tracer.loops.callees import body_of
 from jitmagic.tracer.loops.cases import Made, all_cases, bind
 from jitmagic.tracer.loops.comprehended import COMPREHENSIONS, bound_by
-from jitmagic.tracer.loops.expressions import Expressions, Outside, Turn, cast
+from jitmagic.tracer.loops.expressions import Expressions, Outside, Turn
 from jitmagic.tracer.loops.folds import COMPENSATES, compensated_sum, folded, is_fold
+from jitmagic.tracer.loops.heads import head_of
 from jitmagic.tracer.loops.kinds import CODES, UNBOUND, Kinds, Types, coerce, join_all, tag, variable
 from jitmagic.tracer.loops.leaving import without_else
-from jitmagic.tracer.loops.rules import is_integer, refuse, store_is_exact
+from jitmagic.tracer.loops.rules import refuse, store_is_exact
 from jitmagic.tracer.loops.slices import element_loop
 from jitmagic.tracer.loops.turning import replaced, spelled_out
 from jitmagic.tracer.names import names_in
@@ -325,7 +326,7 @@ def _if(b: Builder, node: ast.If) -> Block:
 def _for(b: Builder, node: ast.For) -> Block:
     if node.orelse:
         return b.block(without_else(node))
-    first, bounds, binds = _rounds(b, node)
+    first, bounds, binds = head_of(b, node)
     if leaves(first):
         return first
     counter = ir.Var(f"at{b.place(node)}", "pyint")
@@ -342,76 +343,6 @@ def _for(b: Builder, node: ast.For) -> Block:
     casts, entered, body, after = b.loop(node, enter)
     b.counters.pop(own, None)
     return (*first, *casts, ir.For(counter, *bounds, (*entered, *body)), *after)
-
-
-Bounds = tuple[ir.Expr, ir.Expr, ir.Expr]
-
-
-def _rounds(b: Builder, node: ast.For) -> tuple[Block, Bounds, list[ast.stmt]]:
-    """(what runs before the loop, the bounds of its counter, what binds the targets in each round)."""
-    call = node.iter
-    if isinstance(call, ast.Call) and not call.keywords:
-        kind = b.outside.function(call.func)
-        if kind == "builtins.range" and isinstance(node.target, ast.Name):
-            return (*_range(b, call.args), [])
-        parts = len(node.target.elts) if isinstance(node.target, ast.Tuple) else 0
-        if kind == "builtins.zip" and isinstance(node.target, ast.Tuple) and parts == len(call.args) > 0:
-            return _over_arrays(b, node, list(zip(node.target.elts, call.args, strict=True)))
-        if kind == "builtins.enumerate" and isinstance(node.target, ast.Tuple) and (parts, len(call.args)) == (2, 1):
-            count, item = node.target.elts
-            first, bounds, binds = _over_arrays(b, node, [(item, call.args[0])])
-            return first, bounds, [_binding(count, _counter(b, node), node), *binds]
-    return _over_arrays(b, node, [(node.target, call)])
-
-
-def _over_arrays(
-    b: Builder, node: ast.For, pairs: Sequence[tuple[ast.expr, ast.expr]]
-) -> tuple[Block, Bounds, list[ast.stmt]]:
-    """``for x, y in zip(a, b)``: one counter; arrays of different lengths are left to plain Python."""
-    sizes: list[ir.Expr] = []
-    binds: list[ast.stmt] = []
-    for target, value in pairs:
-        array = b.outside.array(value)
-        if array is None or array.ndim != 1 or not isinstance(target, ast.Name):
-            raise refuse(f"a loop over {ast.unparse(node.iter)}")
-        sizes.append(ir.Size(array.name, 0))
-        element = ast.Subscript(value, _counter(b, node), ast.Load())
-        binds.append(_binding(target, ast.copy_location(element, node), node))
-    differ = (ir.If(ir.Compare("ne", sizes[0], size), (ir.Leave(),)) for size in sizes[1:])
-    return tuple(differ), (ir.Const(0, "pyint"), sizes[0], ir.Const(1, "pyint")), binds
-
-
-def _counter(b: Builder, node: ast.For) -> ast.Name:
-    return ast.copy_location(ast.Name(f"at{b.place(node)}", ast.Load()), node)
-
-
-def _binding(target: ast.expr, value: ast.expr, place: ast.AST) -> ast.stmt:
-    return ast.fix_missing_locations(ast.copy_location(ast.Assign([target], value), place))
-
-
-def _range(b: Builder, args: Sequence[ast.expr]) -> tuple[Block, Bounds]:
-    if not 1 <= len(args) <= 3 or any(isinstance(a, ast.Starred) for a in args):
-        raise refuse("a range of what is no int")
-    first: Block = ()
-    values: list[ir.Expr] = []
-    for arg in args:
-        name = f"_jm_bound{b.place(arg)}"
-        made = b.simple([arg], lambda e, nodes, name=name: bind(name, _bound(e.make(nodes[0]))))  # type: ignore[misc]  # a default in a lambda
-        b.types.pop(name, None)
-        if len(made) == 2 and isinstance(made[0], ir.Assign):
-            values.append(made[0].value)
-        else:
-            first = (*first, *made)
-            values.append(variable(name, "pyint"))
-    if len(values) == 1:
-        return first, (ir.Const(0, "pyint"), values[0], ir.Const(1, "pyint"))
-    return first, (values[0], values[1], values[2] if len(values) == 3 else ir.Const(1, "pyint"))
-
-
-def _bound(value: ir.Expr) -> ir.Expr:
-    if not is_integer(value.type):
-        raise refuse("a range of what is no int")
-    return cast(value, "pyint")
 
 
 def _while(b: Builder, node: ast.While) -> Block:

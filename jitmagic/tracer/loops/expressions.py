@@ -167,13 +167,12 @@ def _subscript(e: Expressions, node: ast.Subscript) -> ir.Expr:
 
 
 def _flattened(e: Expressions, node: ast.Subscript) -> tuple[ir.ArrayParameter | None, ast.expr]:
-    """The array and the whole index of ``a[i, j]``; ``a[i][j]`` is the same element."""
+    """The array and the whole index of ``a[i, j]``; ``a[i][j]`` is the same element, ``a[1:]`` an array of its own."""
     parts = [node.slice]
     owner = node.value
-    while isinstance(owner, ast.Subscript):
+    while (array := e.outside.array(owner)) is None and isinstance(owner, ast.Subscript):
         parts.insert(0, owner.slice)
         owner = owner.value
-    array = e.outside.array(owner)
     if len(parts) == 1:
         return array, node.slice
     if any(isinstance(p, ast.Tuple | ast.Slice) for p in parts):

@@ -29,7 +29,7 @@ class _Rename(ast.NodeTransformer):
         self.names = names
 
     def visit(self, node: ast.AST) -> Any:
-        if isinstance(node, ast.Attribute | ast.Name) and isinstance(node.ctx, ast.Load):
+        if isinstance(node, ast.Attribute | ast.Name | ast.Subscript) and isinstance(node.ctx, ast.Load):
             by = self.names.get(ast.unparse(node))
             if by is not None:
                 return ast.copy_location(ast.Name(by, ast.Load()), node)

@@ -42,6 +42,17 @@ OWN_FUNCTIONS: Mapping[str, Callable[..., Any]] = {  # for statements that no us
     "_jm_python": lambda value: value.item(),
 }
 OWN_NAMES: Mapping[str, str] = {"_jm_range": "builtins.range", "_jm_min": "builtins.min", "_jm_max": "builtins.max"}
+_INDEX_PARTS = (
+    ast.Slice,
+    ast.Tuple,
+    ast.Name,
+    ast.Constant,
+    ast.UnaryOp,
+    ast.BinOp,
+    ast.unaryop,
+    ast.operator,
+    ast.expr_context,
+)
 _LITERALS: Mapping[type, str] = {int: "pyint", float: "pyfloat", bool: "pybool"}
 
 
@@ -58,11 +69,20 @@ class Surroundings(Outside):
 
     def _value(self, node: ast.expr) -> VariableTracker | None:
         root = node
-        while isinstance(root, ast.Attribute):
+        while isinstance(root, ast.Attribute) or (isinstance(root, ast.Subscript) and self._stays(root.slice)):
             root = root.value
         if not isinstance(root, ast.Name) or root.id in self.rebound:
             return None
         return self.tx.eval(node)
+
+    def _stays(self, index: ast.expr) -> bool:
+        """Whether an index takes the same part of an array in every round."""
+        parts = list(ast.walk(index))
+        names = {n.id for n in parts if isinstance(n, ast.Name)}
+        calls = [n for n in parts if isinstance(n, ast.Call)]
+        known = all(isinstance(n, (*_INDEX_PARTS, ast.Call)) for n in parts)
+        known = known and all(self.function(call.func) == "builtins.len" for call in calls)
+        return known and any(isinstance(n, ast.Slice) for n in parts) and not names & self.rebound
 
     def array(self, node: ast.expr) -> ir.ArrayParameter | None:
         text = ast.unparse(node)
@@ -158,6 +178,7 @@ _BUILTINS = (
     "abs",
     "enumerate",
     "zip",
+    "reversed",
     "max",
     "min",
     "int",
@@ -172,25 +193,7 @@ _BUILTINS = (
 
 
 def _known_functions() -> dict[Any, str]:
-    table: dict[Any, str] = {
-        getattr(builtins, n): f"builtins.{n}"
-        for n in [
-            "len",
-            "abs",
-            "enumerate",
-            "zip",
-            "max",
-            "min",
-            "int",
-            "float",
-            "bool",
-            "range",
-            "sum",
-            "any",
-            "all",
-            "map",
-        ]
-    }
+    table: dict[Any, str] = {getattr(builtins, n): f"builtins.{n}" for n in _BUILTINS}
     table[functools.reduce] = "functools.reduce"
     table |= {getattr(math, n): f"math.{n}" for n in dir(math) if callable(getattr(math, n)) and n[0] != "_"}
     table |= {v: f"numpy.{v.__name__}" for v in vars(np).values() if isinstance(v, np.ufunc)}
