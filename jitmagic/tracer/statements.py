@@ -15,7 +15,7 @@ from jitmagic.tracer.flow import capture_branch, capture_for, capture_returns, c
 from jitmagic.tracer.guards import ItemSource
 from jitmagic.tracer.loops import capture_loop, capture_run
 from jitmagic.tracer.loops.appends import capture_appending
-from jitmagic.tracer.loops.runs import RETURNED, runs_from
+from jitmagic.tracer.loops.runs import RETURNED, returned_parts, runs_from
 from jitmagic.tracer.operators import in_place
 from jitmagic.tracer.resume import BreakHere
 from jitmagic.tracer.rounds import SHORT_LOOP, count_rounds, unpack_into
@@ -23,7 +23,7 @@ from jitmagic.tracer.signals import NotConstant, Restart, Returned
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
-from jitmagic.tracer.variables.sequences import RangeTracker
+from jitmagic.tracer.variables.sequences import RangeTracker, TupleTracker
 
 __all__ = ["ROWS", "assign", "count_rounds", "run_block", "unpack_into"]
 
@@ -40,9 +40,10 @@ def run_block(tx: Evaluator, block: Sequence[ast.stmt]) -> Flow:
         statement = block[index]
         taken = _captured_run(tx, block[index:])
         if taken:
+            run = block[index : index + taken]
             index += taken - 1
-            if isinstance(block[index], ast.Return):
-                return Returned("return", tx.locals.pop(RETURNED))
+            if isinstance(run[-1], ast.Return):
+                return Returned("return", _returned(tx, run))
             continue
         tx.following = block[index + 1 :] if is_whole else None
         try:
@@ -53,6 +54,14 @@ def run_block(tx: Evaluator, block: Sequence[ast.stmt]) -> Flow:
         if flow is not None:
             return flow
     return None
+
+
+def _returned(tx: Evaluator, run: Sequence[ast.stmt]) -> VariableTracker:
+    """What a captured run returns."""
+    parts = returned_parts(run)
+    if parts is None:
+        return tx.locals.pop(RETURNED)
+    return TupleTracker([tx.locals.pop(part) if isinstance(part, str) else tx.eval(part) for part in parts])
 
 
 def _captured_run(tx: Evaluator, block: Sequence[ast.stmt]) -> int:

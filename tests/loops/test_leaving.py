@@ -71,6 +71,76 @@ def f(x, v):
         s = -s
     return s + i
 """,
+    "a tuple": """
+def f(x, v):
+    y = np.zeros(len(x))
+    for i in range(len(x)):
+        s = 0.0
+        for j in range(i):
+            s += x[j]
+            y[j] += s
+            if s > v:
+                return y, i, s * 2, v
+    return y, -1, 0.5, v
+""",
+    "tuples of several types": """
+def f(x, v):
+    for i in range(len(x)):
+        if x[i] > v:
+            return i, x[i]
+        if x[i] < -v:
+            return x[i], i
+    return 0, 0
+""",
+    "a callee that returns a tuple": """
+def ordered(a, b):
+    if a > b:
+        return b, a
+    return a, b
+def f(x, v):
+    least, most = v, v
+    for i in range(len(x)):
+        low, high = ordered(x[i], v)
+        least, _ = ordered(least, low)
+        _, most = ordered(most, high)
+    return least, most, len(x)
+""",
+    "a callee that sometimes gives nothing": """
+def half(a, v):
+    if a < v:
+        return a / 2
+def f(x, v):
+    s = 0.0
+    for i in range(len(x)):
+        s += half(x[i], v)
+    return s
+""",
+    "a callee whose variable sometimes has no value": """
+def half(a, v):
+    if a < v:
+        h = a / 2
+    return h
+def f(x, v):
+    s = 0.0
+    for i in range(len(x)):
+        s += half(x[i], v)
+    return s
+""",
+    "a callee that sometimes returns a tuple": """
+def pair(a, v):
+    if a < v:
+        return a, v
+    return a
+def f(x, v):
+    s = 0.0
+    n = 0
+    for i in range(len(x)):
+        n += 1
+    for i in range(min(n, 4)):
+        a, b = pair(x[i], v)
+        s += a * b
+    return s
+""",
     "a callee that returns from its loop": """
 def first(x, v):
     for i in range(len(x)):

@@ -19,7 +19,7 @@ from jitmagic.tracer.loops.expressions import Expressions, Outside, Turn
 from jitmagic.tracer.loops.folds import COMPENSATES, compensated_sum, folded, is_fold
 from jitmagic.tracer.loops.heads import head_of
 from jitmagic.tracer.loops.kinds import CODES, UNBOUND, Kinds, Types, coerce, join_all, tag, variable
-from jitmagic.tracer.loops.leaving import without_else
+from jitmagic.tracer.loops.leaving import part_name, without_else
 from jitmagic.tracer.loops.rules import refuse, store_is_exact
 from jitmagic.tracer.loops.slices import element_loop
 from jitmagic.tracer.loops.turning import replaced, spelled_out
@@ -138,7 +138,9 @@ class Builder:
         if function is None or len(self.copies) >= COPIES:
             raise refuse(f"the call {ast.unparse(node)}")
         serial = self.copies.setdefault(self.place(node), len(self.copies) + 1)
-        return body_of(node, function, result, serial, self._is_array)
+        made = body_of(node, function, result, serial, self._is_array)
+        own = [ast.Name(n, ast.Del()) for n in sorted(names_in(made, stores_only=True))]
+        return [ast.fix_missing_locations(ast.copy_location(ast.Delete(own), node)), *made] if own else made
 
     def _is_array(self, node: ast.expr) -> bool:
         is_own = isinstance(node, ast.Name) and node.id in self.types
@@ -271,6 +273,8 @@ def _assign(b: Builder, node: ast.Assign) -> Block:
     target = node.targets[0]
     if len(node.targets) == 1 and not isinstance(target, ast.Tuple | ast.List):
         return b.store(target, node.value)
+    if len(node.targets) == 1 and isinstance(target, ast.Tuple) and isinstance(node.value, ast.Call):
+        return b.block(_unpacked(b, target, node.value))
     made: Block = ()
     places = [(t, e) for t in node.targets for t, e in _pairs(t, node.value)]
     held = []
@@ -281,6 +285,20 @@ def _assign(b: Builder, node: ast.Assign) -> Block:
     for (each, _), value in zip(places, held, strict=True):
         made = (*made, *b.store(each, value))
     return made
+
+
+def _unpacked(b: Builder, target: ast.Tuple, call: ast.Call) -> list[ast.stmt]:
+    """Statements that give the elements of a tuple that a callee returns to targets."""
+    if b.outside.callee(call.func) is None:
+        raise refuse(f"unpacking {ast.unparse(call)}")
+    result = f"_jm{b.place(call)}"
+    made = b.inlined(call, result)
+    if names_in(made, stores_only=True) & {result, part_name(result, len(target.elts))}:
+        raise refuse(f"unpacking {ast.unparse(call)}")
+    parts = [ast.Name(part_name(result, i), ast.Load()) for i in range(len(target.elts))]
+    made += [ast.Assign([t], part) for t, part in zip(target.elts, parts, strict=True)]
+    b.rebound |= names_in(made, stores_only=True)
+    return [ast.fix_missing_locations(ast.copy_location(s, call)) for s in made]
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
@@ -363,6 +381,16 @@ def _while(b: Builder, node: ast.While) -> Block:
     return (*casts, ir.While(ir.Const(True, "pybool"), (*first, stop, *body)), *after)
 
 
+def _forget(b: Builder, node: ast.Delete) -> Block:
+    """A callee's variables have no value when it is called, whatever the last call has left in them."""
+    names = [t.id for t in node.targets if isinstance(t, ast.Name) and t.id.startswith("_jm")]
+    if len(names) < len(node.targets):
+        raise refuse(f"the statement {ast.unparse(node)}")
+    for name in names:
+        b.types.pop(name, None)
+    return tuple(ir.Assign(tag(name), ir.Const(CODES["unbound"], "pyint")) for name in names)
+
+
 def _break(b: Builder, node: ast.stmt) -> Block:
     b.loops[-1].breaks.append(dict(b.types))
     return (ir.Break(),)
@@ -402,6 +430,7 @@ _STATEMENTS: Mapping[type[ast.stmt], Callable[[Builder, Any], Block]] = {
     ast.Break: _break,
     ast.Continue: _continue,
     ast.Raise: _raise,
+    ast.Delete: _forget,
     ast.Assert: _assert,
     ast.Pass: lambda b, node: (),
     ast.Expr: _expression_statement,

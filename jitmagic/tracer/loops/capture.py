@@ -24,7 +24,7 @@ from jitmagic.tracer.loops.kinds import CODES, UNBOUND, Kinds, Types, tag, varia
 from jitmagic.tracer.loops.plain import plain_function
 from jitmagic.tracer.loops.prune import prune
 from jitmagic.tracer.loops.rules import refuse
-from jitmagic.tracer.loops.runs import RETURNED, TEMPORARY, as_statements
+from jitmagic.tracer.loops.runs import RETURNED, TEMPORARY, as_statements, returned_parts
 from jitmagic.tracer.loops.surroundings import Surroundings, scalar_type
 from jitmagic.tracer.names import names_in
 from jitmagic.tracer.operands import wrap_node
@@ -51,7 +51,7 @@ def capture_loop(tx: Evaluator, node: ast.For | ast.While) -> bool:
 
 
 def capture_run(tx: Evaluator, nodes: Nodes) -> bool:
-    """The same for several statements; the value of a ``return`` at their end is bound to ``RETURNED``."""
+    """The same for several statements; what a ``return`` at their end gives is in ``returned_parts``."""
     return _attempt(tx, nodes) is None
 
 
@@ -185,7 +185,8 @@ def _expected(kinds: Kinds, before: Kinds) -> str:
 
 def _needed(tx: Evaluator, nodes: Nodes, rebound: frozenset[str]) -> list[str]:
     """The names that may be read after the statements, by themselves too if a loop is around them."""
-    read = {RETURNED, *_reads(tx.frame.node, nodes, frozenset())}
+    parts = [p for p in returned_parts(nodes) or () if isinstance(p, str)]
+    read = {RETURNED, *parts, *_reads(tx.frame.node, nodes, frozenset())}
     if _is_inside_a_loop(tx.frame.node, nodes[0]):
         read |= {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
     return sorted(rebound & read)

@@ -17,7 +17,7 @@ from typing import Any
 
 from jitmagic.tracer.loops.rules import refuse
 
-__all__ = ["has_return", "without_else", "without_returns"]
+__all__ = ["has_return", "part_name", "without_else", "without_returns"]
 
 Loop = ast.For | ast.While
 
@@ -29,6 +29,7 @@ def has_return(statement: ast.stmt) -> bool:
 def without_returns(body: Sequence[ast.stmt], result: str, place: Any) -> list[ast.stmt]:
     """``body`` with assignments to ``result`` for its returns; without a value they leave it as it is.
 
+    Tuples go to one variable for each element (``part_name``).
     What follows an ``if`` that may return goes into its branches.
     """
     made: list[ast.stmt] = []
@@ -101,8 +102,18 @@ def _noting(body: Sequence[ast.stmt], flag: str) -> list[ast.stmt]:
     return made
 
 
+def part_name(result: str, position: int) -> str:
+    """The variable of one element where ``result`` is a tuple."""
+    return f"{result}_{position}"
+
+
 def _given(node: ast.Return, result: str) -> list[ast.stmt]:
-    return [] if node.value is None else [_at(ast.Assign([ast.Name(result, ast.Store())], node.value), node)]
+    if node.value is None:
+        return []
+    if not isinstance(node.value, ast.Tuple):
+        return [_at(ast.Assign([ast.Name(result, ast.Store())], node.value), node)]
+    names = [ast.Name(part_name(result, i), ast.Store()) for i in range(len(node.value.elts))]
+    return [_at(ast.Assign([n], e), node) for n, e in zip(names, node.value.elts, strict=True)]
 
 
 def _flag(name: str, value: bool, place: ast.AST) -> ast.stmt:

@@ -12,12 +12,13 @@ which does not depend on the data stays outside: it may be a size, which the gra
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Sequence
 
-from jitmagic.tracer.loops.leaving import has_return, without_returns
+from jitmagic.tracer.loops.leaving import has_return, part_name, without_returns
 from jitmagic.tracer.names import names_in
 
-__all__ = ["RETURNED", "TEMPORARY", "as_statements", "runs_from"]
+__all__ = ["RETURNED", "TEMPORARY", "as_statements", "returned_parts", "runs_from"]
 
 TEMPORARY = "_jm"  # what names of ours begin with
 RETURNED = f"{TEMPORARY}_return"  # holds the value of a ``return`` that is part of a region
@@ -41,7 +42,8 @@ def _longest(block: Sequence[ast.stmt]) -> int:
     for position, statement in enumerate(block):
         if isinstance(statement, ast.Return):
             leaves = any(map(has_return, block[:position]))
-            return position + (_has_number(statement) if leaves else _is_taken_along(statement, bound))
+            taken = _has_numbers(block[: position + 1]) if leaves else _is_taken_along(statement, bound)
+            return position + taken
         if isinstance(statement, _LOOPS):
             bound |= names_in([statement], stores_only=True) | _written(statement)
             continue
@@ -61,9 +63,37 @@ def _is_taken_along(node: ast.Return, bound: set[str]) -> bool:
     return bool(names_in([ast.Expr(node.value)]) & bound)
 
 
-def _has_number(node: ast.Return) -> bool:
-    """Whether a value may be a number, for what its syntax tells; loops before it may have given another one."""
-    return node.value is not None and not isinstance(node.value, ast.Tuple | ast.List)
+def _has_numbers(block: Sequence[ast.stmt]) -> bool:
+    """Whether what the block returns may be numbers, as its syntax tells, or tuples of them, all of one length."""
+    values = _returned_values(block)
+    if any(v is None or isinstance(v, ast.List) for v in values):
+        return False
+    return not any(isinstance(v, ast.Tuple) for v in values) or returned_parts(block) is not None
+
+
+def _returned_values(block: Sequence[ast.stmt]) -> list[ast.expr | None]:
+    return [n.value for s in block for n in ast.walk(s) if isinstance(n, ast.Return)]
+
+
+def returned_parts(block: Sequence[ast.stmt]) -> list[str | ast.Name] | None:
+    """Where the elements are found of the tuple that a region returns; None if it returns no tuple.
+
+    The names of variables, or, for what every ``return`` gives without the region binding it, that.
+    """
+    values = _returned_values(block)
+    tuples = [v for v in values if isinstance(v, ast.Tuple) and not any(isinstance(e, ast.Starred) for e in v.elts)]
+    if not tuples or len(tuples) < len(values) or len({len(v.elts) for v in tuples}) > 1:
+        return None
+    bound = names_in(block, stores_only=True)
+    made: list[str | ast.Name] = []
+    for position, elements in enumerate(zip(*(v.elts for v in tuples), strict=True)):
+        fixed = elements[0]
+        stays = isinstance(fixed, ast.Name) and all(isinstance(e, ast.Name) and e.id == fixed.id for e in elements)
+        if isinstance(fixed, ast.Name) and stays and fixed.id not in bound:
+            made.append(fixed)
+        else:
+            made.append(part_name(RETURNED, position))
+    return made
 
 
 def _may_bind(
@@ -86,5 +116,23 @@ def _written(statement: ast.stmt) -> set[str]:
 
 
 def as_statements(nodes: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """The statements of a region; the value of each ``return`` goes to ``RETURNED``."""
-    return without_returns(nodes, RETURNED, nodes[0]) if any(map(has_return, nodes)) else list(nodes)
+    """The statements of a region; the value of each ``return`` goes to ``RETURNED``, or to ``returned_parts``."""
+    if not any(map(has_return, nodes)):
+        return list(nodes)
+    parts = returned_parts(nodes) or []
+    fixed = [i for i, part in enumerate(parts) if isinstance(part, ast.Name)]
+    given = [_WithoutFixed(fixed).visit(copy.deepcopy(n)) for n in nodes] if fixed else nodes
+    return without_returns(given, RETURNED, nodes[0])
+
+
+class _WithoutFixed(ast.NodeTransformer):
+    """Leaves out of returned tuples what is no business of the region."""
+
+    def __init__(self, positions: Sequence[int]) -> None:
+        self.positions = positions
+
+    def visit_Return(self, node: ast.Return) -> ast.Return:
+        assert isinstance(node.value, ast.Tuple)
+        for position in self.positions:
+            node.value.elts[position] = ast.copy_location(ast.Constant(0), node.value)
+        return node
