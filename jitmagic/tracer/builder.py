@@ -60,6 +60,7 @@ from jitmagic.tracer.variables.numba_ufuncs import NumbaUfunc, is_numba_ufunc
 from jitmagic.tracer.variables.objects import MISSING, EnumMember, ObjectTracker, OpaqueTracker
 from jitmagic.tracer.variables.optimizer_state import wrap_state
 from jitmagic.tracer.variables.partials import PartialTracker
+from jitmagic.tracer.variables.python_ufuncs import is_python_ufunc, wrap_python_ufunc
 from jitmagic.tracer.variables.random_generators import GeneratorTracker
 from jitmagic.tracer.variables.sequences import (
     RangeTracker,
@@ -360,6 +361,9 @@ class Builder(Inputs, ClassGuards):
             return self._substitute(value)
         return NumpyFunction(value, source) if is_numpy(value) else CallableTracker(value, source)
 
+    def ufunc(self, value: Any, source: Source) -> VariableTracker:
+        return (wrap_python_ufunc if is_python_ufunc(value) else Builder.callable)(self, value, source)
+
     def module(self, value: ModuleType, source: Source) -> VariableTracker:
         if not is_held(source):
             self.output.guards.add(guard.identity_guard(source, value, "PYMODULE_MATCH"))
@@ -462,7 +466,7 @@ _BY_TYPE: Mapping[type, Make] = {
     types.WrapperDescriptorType: Builder.callable,
     ModuleType: Builder.module,
     types.UnionType: Builder.identical,
-    np.ufunc: Builder.callable,
+    np.ufunc: Builder.ufunc,
     **dict.fromkeys(GENERATORS, Builder.generator),
 }
 _BY_TEST: tuple[tuple[Callable[[Any], bool], Make], ...] = (

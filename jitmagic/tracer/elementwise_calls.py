@@ -1,4 +1,4 @@
-"""What ``np.vectorize`` means: a region that runs the function for every element.
+"""What ``np.vectorize`` and ``np.frompyfunc`` mean: a region that runs the function for every element.
 
 NumPy makes Python numbers of the elements before it calls the function. Without ``otypes`` it first calls it once more,
 with NumPy's numbers, to find the dtype of the result; so does the region. How often a function is called shows in its
@@ -8,7 +8,7 @@ effects only, and one with effects is no region.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.number import wrap_size
+from jitmagic.tracer.variables.python_ufuncs import Objects, PythonUfunc
 from jitmagic.tracer.variables.sequences import TupleTracker
 from jitmagic.tracer.variables.vectorized import Vectorized
 
@@ -48,15 +49,47 @@ def _call(
     tx: Evaluator, made: Vectorized, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
 ) -> VariableTracker:
     """The call of one for arrays; Unsupported where it is not one region."""
+
+    def run(names: Names) -> VariableTracker:
+        dtype = _checked(made, args, kwargs)
+        return _Elementwise(tx, made, [tx.realize(a) for a in args], names).run(dtype)
+
+    return _attempted(tx, made, run)
+
+
+def _attempted(
+    tx: Evaluator, made: Vectorized | PythonUfunc, run: Callable[[Names], VariableTracker]
+) -> VariableTracker:
     before = len(tx.output.graph.nodes)
     names = Names(tx)
     try:
-        dtype = _checked(made, args, kwargs)
         with names:
-            return _Elementwise(tx, made, [tx.realize(a) for a in args], names).run(dtype)
+            return run(names)
     except (Unsupported, NotConstant, Raised, DataDependentSize) as error:
         tx.output.graph.forget_calls(before)
         raise Unsupported("plain-loop", f"{made.describe()} runs as plain Python because it holds {error}") from None
+
+
+def _from_python(
+    tx: Evaluator, function: VariableTracker, nin: VariableTracker, nout: VariableTracker
+) -> VariableTracker:
+    """``np.frompyfunc(f, nin, nout)``."""
+    return PythonUfunc(function, nin.constant(), nout.constant())
+
+
+def _call_python(
+    tx: Evaluator, made: PythonUfunc, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+) -> VariableTracker:
+    """The call of one of those for arrays, which gives an array of Python objects."""
+
+    def run(names: Names) -> VariableTracker:
+        if kwargs or len(args) != made.nin or made.nout != 1:
+            raise refuse("other arguments than arrays and numbers")
+        given = [tx.realize(a) for a in args]
+        numbers = [tx.python_number(a) if isinstance(a, ArrayTracker) and a.meta.scalar else a for a in given]
+        return Objects(_Elementwise(tx, made, numbers, names).run_on_python_numbers())
+
+    return _attempted(tx, made, run)
 
 
 def _checked(made: Vectorized, args: Sequence[VariableTracker], kwargs: Any) -> np.dtype[Any] | None:
@@ -75,7 +108,9 @@ def _checked(made: Vectorized, args: Sequence[VariableTracker], kwargs: Any) -> 
 
 
 class _Elementwise:
-    def __init__(self, tx: Evaluator, made: Vectorized, args: list[VariableTracker], names: Names) -> None:
+    def __init__(
+        self, tx: Evaluator, made: Vectorized | PythonUfunc, args: list[VariableTracker], names: Names
+    ) -> None:
         self.tx = tx
         self.made = made
         self.args = args
@@ -88,14 +123,8 @@ class _Elementwise:
             raise refuse("an argument that is no number")
 
     def run(self, dtype: np.dtype[Any] | None) -> VariableTracker:
-        shape = self._shape()
-        size = wrap_size(self.arrays[0].meta.with_shape(shape).size)
-        if not has_rounds(self.tx, size):
-            raise refuse("an array without elements")
-        tx = self.tx
-        tx.locals[FUNCTION] = self.names.values[FUNCTION] = self.made.function
-        tx.locals[SIZE] = self.names.values[SIZE] = size
-        operands = [self._operand(a, shape) for a in self.args]
+        """Into an array of ``dtype``, or of the one that the first call finds."""
+        shape, size, operands = self._prepared()
         first: list[ast.stmt] = []
         result = dtype
         if result is None:
@@ -103,13 +132,46 @@ class _Elementwise:
         kinds = self._kinds(operands)
         if not all(store_is_exact(k, result.name) for k in kinds):
             raise refuse(f"{', '.join(kinds)} in an array of {result}")
+        return self._filled(shape, size, operands, result, first)
+
+    def run_on_python_numbers(self) -> ArrayTracker:
+        """The values of the objects that ``np.frompyfunc`` gives, all of one type of Python's."""
+        shape, size, operands = self._prepared()
+        kinds = self._kinds(operands)
+        if len(kinds) != 1 or kinds[0] not in DTYPES:
+            raise refuse(f"results that are {', '.join(kinds)}")
+        return self._filled(shape, size, operands, np.dtype(DTYPES[kinds[0]]), [])
+
+    def _prepared(self) -> tuple[Any, VariableTracker, list[tuple[ast.expr, bool]]]:
+        """(shape of the result, number of its elements, operands of a round), with names for what a round reads."""
+        shape = self._shape()
+        size = wrap_size(self.arrays[0].meta.with_shape(shape).size)
+        if not has_rounds(self.tx, size):
+            raise refuse("an array without elements")
+        tx = self.tx
+        tx.locals[FUNCTION] = self.names.values[FUNCTION] = self.made.function
+        tx.locals[SIZE] = self.names.values[SIZE] = size
+        return shape, size, [self._operand(a, shape) for a in self.args]
+
+    def _filled(
+        self,
+        shape: Any,
+        size: VariableTracker,
+        operands: Sequence[tuple[ast.expr, bool]],
+        result: np.dtype[Any],
+        first: list[ast.stmt],
+    ) -> ArrayTracker:
+        tx = self.tx
         out = tx.call_form(*row_of(np.empty), [size, Constant(result)], {})
         tx.locals[OUT] = self.names.values[OUT] = out
         place = ast.Subscript(_load(OUT), _load(ROUND), ast.Store())
         capture_values(
             tx, self._at([*first, self._loop([ast.Assign([place], self._call(operands, "_jm_python"))])]), []
         )
-        return out if len(shape) == 1 else out.method(tx, "reshape", [TupleTracker(list(map(wrap_size, shape)))], {})
+        if len(shape) > 1:
+            out = out.method(tx, "reshape", [TupleTracker(list(map(wrap_size, shape)))], {})
+        assert isinstance(out, ArrayTracker)
+        return out
 
     def _shape(self) -> tuple[Any, ...]:
         """The common shape; arrays of another one would have to be spread first."""
@@ -181,4 +243,9 @@ def _load(name: str) -> ast.expr:
     return ast.Name(name, ast.Load())
 
 
-ROWS: dict[Any, Handler] = {np.vectorize: _vectorize, Vectorized: _call}
+ROWS: dict[Any, Handler] = {
+    np.vectorize: _vectorize,
+    Vectorized: _call,
+    np.frompyfunc: _from_python,
+    PythonUfunc: _call_python,
+}

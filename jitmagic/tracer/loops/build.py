@@ -139,7 +139,7 @@ class Builder:
             raise refuse(f"the call {ast.unparse(node)}")
         serial = self.copies.setdefault(self.place(node), len(self.copies) + 1)
         made = body_of(node, function, result, serial, self._is_array)
-        own = [ast.Name(n, ast.Del()) for n in sorted(names_in(made, stores_only=True))]
+        own: list[ast.expr] = [ast.Name(n, ast.Del()) for n in sorted(names_in(made, stores_only=True))]
         return [ast.fix_missing_locations(ast.copy_location(ast.Delete(own), node)), *made] if own else made
 
     def _is_array(self, node: ast.expr) -> bool:
