@@ -54,7 +54,11 @@ def _check(text: str) -> Any:
 @pytest.mark.parametrize("text", KEPT.values(), ids=KEPT.keys())
 def test_the_function_is_run_by_a_kernel(text: str) -> None:
     """On the numbers that NumPy makes of the elements: ints are exact, division by zero raises."""
-    assert loop_calls(_check(text))
+    compiled = _check(text)
+    assert loop_calls(compiled)
+    first = jm.compile(define(text, f"loop {hash(text)}", np=np, math=math))
+    first(np.arange(30.0), 2)
+    assert not first.jit.breaks()
 
 
 @pytest.mark.parametrize("text", PLAIN.values(), ids=PLAIN.keys())

@@ -75,20 +75,32 @@ class Objects(VariableTracker):
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
         if name in ("shape", "ndim", "size"):
             return self.array.attribute(tx, name)
+        if name == "astype":
+            return _AsType(self)
         raise Unsupported("attribute", f"{self.describe()}.{name}")
-
-    def method(
-        self, tx: Evaluator, name: str, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
-    ) -> VariableTracker:
-        if name != "astype" or kwargs or len(args) != 1 or not isinstance(args[0], CallableTracker | Constant):
-            return super().method(tx, name, args, kwargs)
-        dtype = np.dtype(args[0].value)
-        if dtype.name not in _CASTS[self.array.meta.dtype.name].split():
-            raise Unsupported("call", f"{self.describe()}.astype({dtype})")
-        return self.array.method(tx, "astype", [Constant(dtype)], {})
 
     def reconstruct(self, emit: Emitter) -> str:
         return f"{emit.value(self.array)}.astype({emit.constant(object)})"
+
+
+class _AsType(VariableTracker):
+    """``objects.astype``, for casts that every Python number of the type survives as NumPy's of the same type would."""
+
+    def __init__(self, owner: Objects) -> None:
+        self.owner = owner
+
+    def call(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        array = self.owner.array
+        known = len(args) == 1 and not kwargs and isinstance(args[0], CallableTracker | Constant)
+        dtype = np.dtype(args[0].value) if known else None  # type: ignore[attr-defined]  # of both classes
+        if dtype is None or dtype.name not in _CASTS[array.meta.dtype.name].split():
+            raise Unsupported("call", f"astype of {self.owner.describe()}")
+        return array.method(tx, "astype", [Constant(dtype)], {})
+
+    def reconstruct(self, emit: Emitter) -> str:
+        return f"{emit.value(self.owner)}.astype"
 
 
 def _function_of(value: Any) -> Any:
