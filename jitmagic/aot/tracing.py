@@ -50,6 +50,11 @@ class Traced:
         """What the program and the guards read besides the arguments."""
         return {**NAMES, "G": self.caller.__globals__, "B": vars(builtins), "C": self.caller.__closure__ or ()}
 
+    @property
+    def names_and_constants(self) -> dict[str, Any]:
+        """The same with the objects that the trace holds itself."""
+        return self.names | {f"K{i}": value for i, value in enumerate(self.record.constants)}
+
     def program(self, run: Run) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
         """``program(args, kwargs)`` loads the inputs, calls ``run(inputs)``, builds the result."""
         return make_program(

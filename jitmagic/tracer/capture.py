@@ -12,6 +12,7 @@ from jitmagic.errors import Span
 from jitmagic.events import EffectRecord
 from jitmagic.graph.graph import Graph
 from jitmagic.tracer.guards.guard import Guard, GuardSet
+from jitmagic.tracer.guards.source import Source
 
 __all__ = ["Break", "Capture", "FrameState", "Options", "Resume", "Tail"]
 
@@ -87,6 +88,7 @@ class Capture:
     and ``graph`` (a callable that takes one list of arguments and gives the list of outputs). It loads the graph's
     inputs from their sources, runs the graph, replays the side effects in order, and returns the result, or a
     ``Tail`` if there was a break. ``constants`` are the objects behind ``K0``, ``K1``, ...
+    ``changed`` leads, for each of ``effects``, to the container whose contents it replaces; None for others.
     ``continues`` is true if there was a break: the program may return a ``Tail``.
     ``split`` then shows the plain statement and the rest of the function as Python.
     ``late_guards()`` gives the guards on sizes that were relied on after the trace, while its graph was lowered.
@@ -100,6 +102,7 @@ class Capture:
     examples: list[Any]
     breaks: list[Break] = field(default_factory=list)
     effects: list[EffectRecord] = field(default_factory=list)
+    changed: list[Source | None] = field(default_factory=list)
     frozen: list[str] = field(default_factory=list)
     continues: bool = False
     split: str = ""

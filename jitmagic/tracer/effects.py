@@ -15,6 +15,7 @@ from jitmagic.errors import Span
 
 if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter
+    from jitmagic.tracer.guards.source import Source
     from jitmagic.tracer.variables.base import VariableTracker
 
 __all__ = [
@@ -44,6 +45,10 @@ class Effect:
         """The texts of the sources whose values it changes, where a number may stand."""
         return ()
 
+    def container(self) -> Source | None:
+        """Where the container is whose contents it replaces; None if it does anything else."""
+        return None
+
     def replay(self, emit: Emitter) -> None:
         """Write the statements."""
         raise NotImplementedError
@@ -63,6 +68,9 @@ class ContentsEffect(Effect):
 
     def places(self) -> Iterable[str]:
         return self.tracker.new_places() if self.tracker.source is not None else ()
+
+    def container(self) -> Source | None:
+        return self.tracker.source
 
     def replay(self, emit: Emitter) -> None:
         target = emit.value(self.tracker)

@@ -232,6 +232,7 @@ def _capture(tx: Evaluator, emit: Emitter, effects: list[EffectRecord]) -> Captu
         output.constants,
         output.examples,
         effects=effects,
+        changed=[effect.container() for effect in output.effects],
         frozen=list(output.frozen),
         late_guards=late_guards(output),
     )
