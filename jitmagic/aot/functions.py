@@ -18,7 +18,7 @@ from jitmagic.aot.naming import Build, new_build
 from jitmagic.aot.phases import Phases
 from jitmagic.aot.random_values import Run, random_values
 from jitmagic.aot.tensors import TensorRun, on_tensors
-from jitmagic.aot.tracing import Traced, trace
+from jitmagic.aot.tracing import RaisingCall, Traced, trace
 from jitmagic.aot.training import Compilers, Training, compile_training, named
 from jitmagic.autograd.modes import is_grad_enabled
 from jitmagic.autograd.recorded import Recorded, raw
@@ -190,7 +190,10 @@ def aot_function(
     @functools.wraps(fn)
     def compiled(*args: Any, **kwargs: Any) -> Any:
         key = (is_grad_enabled(), form_of(args, dynamic), form_of(kwargs, dynamic), sharing((args, kwargs)))
-        return entries.call(key, args, kwargs, lambda: build_entry(fn, args, kwargs, options, state))
+        try:
+            return entries.call(key, args, kwargs, lambda: build_entry(fn, args, kwargs, options, state))
+        except RaisingCall:
+            return fn(*args, **kwargs)
 
     compiled.entries = entries  # type: ignore[attr-defined]  # for whoever wants to look
     return compiled

@@ -10,6 +10,7 @@ from jitmagic.aot.guarded import Forms, Overlap
 from jitmagic.aot.joint.decompose import Table
 from jitmagic.aot.joint.joint_graph import PartitionFn
 from jitmagic.aot.standins import StandIn, mode_of, stand_in_argument, stand_in_array
+from jitmagic.aot.tracing import RaisingCall
 from jitmagic.aot.training import Compilers
 from jitmagic.autograd.modes import is_grad_enabled
 from jitmagic.autograd.tensor import Tensor
@@ -99,6 +100,8 @@ class AotModule(Module):
             forms = form_of(args, dynamic), form_of(kwargs, dynamic)
             key = (is_grad_enabled(), module.training, *forms, sharing((args, kwargs)), recorded_members(module))
             return self.entries.call(key, args, kwargs, lambda: self._entry(args, kwargs))
+        except RaisingCall:
+            return module(*args, **kwargs)
         finally:
             restore()
 

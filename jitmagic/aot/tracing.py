@@ -21,7 +21,7 @@ from jitmagic.tracer.guards.kinds import NAMES
 from jitmagic.tracer.program import make_program
 from jitmagic.tracer.trace import capture
 
-__all__ = ["Traced", "trace"]
+__all__ = ["RaisingCall", "Traced", "trace"]
 
 Run = Callable[[list[Any]], list[Any]]
 
@@ -100,6 +100,8 @@ def trace(
         found = capture(call, {"args": args, "kwargs": kwargs}, options, state or FrameState())
     except FullGraphError as error:
         raise UserError(f"{name} cannot be captured as one graph: {error.cause}") from None
+    if found.plain_code == "raises":
+        raise RaisingCall(f"{name} cannot be captured as one graph: {found.plain_reason}")
     if found.plain_reason:
         hint = f"; {found.plain_hint}" if found.plain_hint else ""
         raise UserError(f"{name} cannot be captured as one graph: {found.plain_reason}{hint}")
@@ -123,6 +125,10 @@ def _refuse_subclasses(tree: Any) -> None:
     if any(issubclass(kind, np.ndarray) and kind is not np.ndarray for kind in kinds):
         found = ", ".join(kind.__name__ for kind in kinds)
         raise UserError(f"subclasses of ndarray have rules of their own; the arguments are {found}: pass plain arrays")
+
+
+class RaisingCall(UserError):
+    """There is no graph of a call that raises; a plain run shows its error."""
 
 
 class _Stop(Exception):

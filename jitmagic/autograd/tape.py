@@ -63,7 +63,11 @@ def tape_vjp(function: Callable[..., Any], primals: Sequence[Any]) -> tuple[Any,
     watched = [_watched(p) for p in primals]
     marks = [_mark(w) for w in watched]
     with enable_grad():
-        value = _called(function, watched)
+        try:
+            value = _called(function, watched)
+        finally:
+            for primal, stand_in in zip(primals, watched, strict=True):
+                _describe_alike(primal, stand_in)
     nested = any(isinstance(p, Recorded) for p in primals)
 
     def pullback(cotangent: Any) -> tuple[Any, ...]:
@@ -88,6 +92,16 @@ def _called(function: Callable[..., Any], watched: list[Tensor]) -> Any:
         if isinstance(error.__cause__, GradientError):  # NumPy's words hide ours
             raise error.__cause__ from None
         raise
+
+
+def _describe_alike(primal: Any, watched: Tensor) -> None:
+    """The caller's array gets the shape and the flag that the function assigned to what stood for it."""
+    if type(primal) is not np.ndarray:
+        return
+    if primal.shape != watched.shape:
+        primal.shape = watched.shape
+    if primal.flags.writeable and not watched._values.flags.writeable:
+        primal.flags.writeable = False
 
 
 def _watched(primal: Any) -> Tensor:

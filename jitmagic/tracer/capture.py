@@ -92,7 +92,8 @@ class Capture:
     ``continues`` is true if there was a break: the program may return a ``Tail``.
     ``split`` then shows the plain statement and the rest of the function as Python.
     ``late_guards()`` gives the guards on sizes that were relied on after the trace, while its graph was lowered.
-    ``plain_reason`` is set if this call is to run as plain Python (then ``graph`` is not run).
+    ``plain_reason`` is set if this call is to run as plain Python (then ``graph`` is not run); ``plain_code`` is its
+    row in the catalogue of breaks.
     """
 
     graph: Graph
@@ -107,5 +108,6 @@ class Capture:
     continues: bool = False
     split: str = ""
     late_guards: Callable[[], list[Guard]] = list
+    plain_code: str = ""
     plain_reason: str = ""
     plain_hint: str = ""

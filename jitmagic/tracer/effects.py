@@ -27,6 +27,7 @@ __all__ = [
     "GlobalEffect",
     "GradientEffect",
     "ItemEffect",
+    "MetadataEffect",
     "MethodEffect",
     "WriteEffect",
 ]
@@ -198,6 +199,21 @@ class GradientEffect(Effect):
 
     def replay(self, emit: Emitter) -> None:
         emit.line(f"{emit.value(self.tensor)}.grad = {emit.value(self.tensor.grad)}")
+
+
+@dataclass(eq=False)
+class MetadataEffect(Effect):
+    """``x.shape = ...`` or ``x.dtype = ...`` of an array of the caller; the graph computes with the view it becomes."""
+
+    array: VariableTracker
+    name: str
+    value: VariableTracker
+
+    def describe(self) -> str:
+        return f"sets {self.array.describe()}.{self.name}"
+
+    def replay(self, emit: Emitter) -> None:
+        emit.line(f"{emit.value(self.array)}.{self.name} = {emit.value(self.value)}")
 
 
 @dataclass(eq=False)

@@ -51,9 +51,9 @@ def _differentiate(
     kwargs: VariableTracker,
 ) -> VariableTracker:
     """``(value, gradients)``, or ``((value, aux), gradients)``; gradients have the structure of the arguments."""
-    result, forms, leaves = _watched_call(tx, function, argnums, args, kwargs)
+    result, forms, nodes = _watched_call(tx, function, argnums, args, kwargs)
     value = _value(tx, result, bool(has_aux.constant()))
-    gradients = _gradients(tx, tx.operand(value), None, tuple(tx.operand(leaf) for leaf in leaves))
+    gradients = _gradients(tx, tx.operand(value), None, nodes)
     return TupleTracker([result, _arranged(tx, forms, argnums, gradients)])
 
 
@@ -61,7 +61,7 @@ def _linearise(
     tx: Evaluator, function: VariableTracker, argnums: VariableTracker, args: VariableTracker, kwargs: VariableTracker
 ) -> VariableTracker:
     """``(value, pullback)``."""
-    result, forms, leaves = _watched_call(tx, function, argnums, args, kwargs)
+    result, forms, nodes = _watched_call(tx, function, argnums, args, kwargs)
     values: list[VariableTracker] = []
 
     def note(value: VariableTracker) -> VariableTracker:
@@ -71,14 +71,13 @@ def _linearise(
         return value
 
     _rebuilt(tx, result, note)
-    nodes = tuple(tx.operand(leaf) for leaf in leaves)
     return TupleTracker([result, PullbackTracker(tx, result, values, forms, argnums, nodes)])
 
 
 def _watched_call(
     tx: Evaluator, function: VariableTracker, argnums: VariableTracker, args: VariableTracker, kwargs: VariableTracker
-) -> tuple[VariableTracker, list[VariableTracker], list[VariableTracker]]:
-    """What the function gives for watched arguments, the structures of these, and their leaves."""
+) -> tuple[VariableTracker, list[VariableTracker], tuple[Any, ...]]:
+    """What the function gives for watched arguments, the structures of these, and the nodes of their leaves."""
     if not isinstance(args, TupleTracker) or not isinstance(kwargs, DictTracker):
         raise Unsupported("call", "differentiate()")
     given, wanted = list(args.items), argnums.constant()
@@ -92,10 +91,11 @@ def _watched_call(
     for place in places:
         given[place] = _rebuilt(tx, given[place], watch)
     forms = [_rebuilt(tx, given[place], lambda leaf: leaf) for place in places]  # the function may change containers
+    nodes = tuple(tx.operand(leaf) for leaf in leaves)  # before the function may give them another shape
     tx.output.differentiating += 1
     result = tx.realize(function.call(tx, given, dict(kwargs.items)))
     tx.output.differentiating -= 1
-    return result, forms, leaves
+    return result, forms, nodes
 
 
 def _arranged(
@@ -143,6 +143,10 @@ def _watched(tx: Evaluator, value: VariableTracker) -> VariableTracker:
         node.view_of = operand
     made = wrap_node(tx, node, meta)
     made.source = value.source  # what leaves the trace is the array itself, not a view of it
+    if isinstance(made, ArrayTracker) and isinstance(value, ArrayTracker):
+        value.twins = made.twins = [*(value.twins or [value]), made]
+        for each in value.twins:
+            each.twins = value.twins
     return made
 
 

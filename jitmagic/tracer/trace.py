@@ -247,6 +247,7 @@ def _plain(output: OutputGraph, code: str, detail: str) -> Capture:
         "def program(): pass",
         output.constants,
         output.examples,
+        plain_code=code,
         plain_reason=reason.text.format(detail=detail),
         plain_hint=reason.hint,
     )

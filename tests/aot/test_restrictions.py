@@ -110,7 +110,7 @@ ROWS = {
     "shape of an input": (
         "def forward(self, x):\n    x.shape = (2, 1)\n    return (self.w * x).sum()",
         EXPORT,
-        ["shape", "line 19", "Try:"],
+        ["M sets args[0].shape", "line 19", "output"],
     ),
     "write to a parameter": (
         "def forward(self, x):\n    with jm.no_grad():\n        self.w *= 2\n    return (self.w * x).sum()",

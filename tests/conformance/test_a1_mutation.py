@@ -125,13 +125,55 @@ def test_a08_metadata_of_inputs_changes_as_in_a_plain_run() -> None:
         x.shape = (3, 2)
         return x.sum(axis=0)
 
-    compiled = jm.compile(f)
-    for function in (f, compiled, compiled):
+    compiled, ahead = jm.compile(f), Recorded(f)
+    for function in (f, compiled, compiled, ahead, ahead):
         x = np.arange(6.0).reshape(2, 3)
         before = x.__array_interface__["data"]
         assert function(x).tolist() == [6, 9]
         assert x.shape == (3, 2)
         assert x.__array_interface__["data"] == before
+    assert ahead.kinds == ["inference"]
+    assert "reshape" in ahead.text("inference")
+    assert len(compiled.jit.breaks()) == 0
+
+
+@pytest.mark.filterwarnings("ignore:Setting the strides")
+def test_a08_other_metadata_changes_as_in_a_plain_run() -> None:
+    def dtype(x):
+        x.dtype = np.int64
+        return x + 1
+
+    def flag(x):
+        x += 1
+        x.flags.writeable = False
+        return x * 2
+
+    def strides(x):
+        x.strides = x.strides[::-1]
+        return x * 2
+
+    def size(x):
+        x.resize((3, 3), refcheck=False)
+        return x * 2
+
+    for f in (dtype, flag, strides, size):
+        plain = _described(f)
+        assert _described(jm.compile(f)) == plain
+        if f is dtype:
+            assert _described(jm.aot.aot_function(f, jm.aot.aot_eager)) == plain
+        else:  # there is no graph of these: said before anything happened
+            with pytest.raises(jm.UserError, match=rf"{f.__name__} cannot be captured as one graph.*line \d+"):
+                _described(jm.aot.aot_function(f, jm.aot.aot_eager))
+
+
+def _described(function):
+    """What two calls show of their argument and result."""
+    found = []
+    for _ in range(2):
+        x = np.arange(9.0).reshape(3, 3)
+        result = function(x)
+        found.append((x.shape, x.dtype, x.strides, x.flags.writeable, x.tobytes(), result.tobytes(), result.dtype))
+    return found
 
 
 def test_a09_metadata_and_data_changes_have_the_gradients_of_the_plain_run() -> None:

@@ -15,6 +15,7 @@ from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.ops import lookup_method
 from jitmagic.ops.conversions import CONTAINS
 from jitmagic.ops.registry import lookup_attribute
+from jitmagic.tracer.effects import MetadataEffect
 from jitmagic.tracer.guards import Source
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import VariableTracker, python_error
@@ -39,6 +40,8 @@ class ArrayTracker(VariableTracker):
         self.node = node
         self.meta = meta
         self.source = source
+        self.twins: list[ArrayTracker] | None = None  # all trackers of this one object, if it is differentiated by
+        self.made: tuple[Node, list[tuple[str, VariableTracker]]] | None = None  # before its metadata were assigned
 
     def python_type(self) -> type:
         return self.meta.dtype.type if self.meta.scalar else np.ndarray
@@ -65,7 +68,30 @@ class ArrayTracker(VariableTracker):
         raise Unsupported("attribute", f"{self.describe()}.{name}")
 
     def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
-        raise Unsupported("shape-assignment", f"{self.describe()}.{name} = ...")
+        view = self._viewed(tx, name, value)
+        if view is None:
+            raise Unsupported("shape-assignment", f"{self.describe()}.{name} = ...")
+        if self.source is not None:
+            tx.output.add_effect(MetadataEffect(self, name, value, span=tx.span))
+        for tracker in self.twins or [self]:
+            tracker.become(view if tracker is self else tracker._viewed(tx, name, value), name, value)
+
+    def _viewed(self, tx: Evaluator, name: str, value: VariableTracker) -> ArrayTracker | None:
+        """The view that the array is after ``x.shape = ...`` or ``x.dtype = ...``; None where that is left to NumPy."""
+        method = _ASSIGNED.get(name)
+        if method is None or self.meta.scalar or tx.output.graph is not tx.output.root:
+            return None
+        found = tx.call_method_form(method, [self, value])
+        is_view = isinstance(found, ArrayTracker) and found.node.storage is self.node.storage
+        return found if is_view else None  # type: ignore[return-value]  # an array
+
+    def become(self, view: ArrayTracker | None, name: str, value: VariableTracker) -> None:
+        """Be what ``view`` is from now on; the object stays the same."""
+        if view is None:
+            raise Unsupported("shape-assignment", f"{self.describe()}.{name} = ...")
+        node, assigned = self.made or (self.node, [])
+        self.made = node, [*assigned, (name, value)]
+        self.node, self.meta = view.node, view.meta
 
     def item(self, tx: Evaluator, key: VariableTracker) -> VariableTracker:
         try:
@@ -106,8 +132,16 @@ class ArrayTracker(VariableTracker):
         return tx.call_op(CONTAINS, [self, value], {})
 
     def reconstruct(self, emit: Emitter) -> str:
-        emit.output_graph.ties.check_view(self.node)
-        return emit.output(self.node)
+        if self.made is None:
+            emit.output_graph.ties.check_view(self.node)
+            return emit.output(self.node)
+        node, assigned = self.made
+        emit.output_graph.ties.check_view(node)
+        name = emit.temporary()
+        emit.line(f"{name} = {emit.output(node)}")
+        for attribute, value in assigned:
+            emit.line(f"{name}.{attribute} = {emit.value(value)}")
+        return name
 
 
 def _shape(array: ArrayTracker) -> VariableTracker:
@@ -119,6 +153,8 @@ def _strides(array: ArrayTracker) -> VariableTracker:
         raise Unsupported("attribute", f"{array.describe()}.strides")
     return TupleTracker([Constant(n) for n in array.meta.strides])
 
+
+_ASSIGNED = {"shape": "reshape", "dtype": "view"}  # the method that gives a view like what the assignment makes
 
 _KNOWN: dict[str, Callable[[ArrayTracker], VariableTracker]] = {
     "shape": _shape,
