@@ -59,7 +59,8 @@ def jacobian(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[...
     """A function of the same arguments that gives the derivatives of every element of the value, as dense arrays.
 
     For a value of shape S and an argument of shape T the result has the shape S + T. Containers nest: those of the
-    value outside, those of the argument inside.
+    value outside, those of the argument inside. Of a complex value by real arguments it is complex; by complex ones it
+    is the complex derivative of functions that have one.
     """
     transforms.check_request("jacobian", function, argnums)
     linear = _lineariser(function, argnums)

@@ -19,7 +19,7 @@ from jitmagic.aot.inference import Purified, purify
 from jitmagic.aot.plan import InferencePlan
 from jitmagic.aot.signature import ExportError
 from jitmagic.aot.standins import mode_of
-from jitmagic.aot.tracing import Traced, trace
+from jitmagic.aot.tracing import Traced, in_words, trace
 from jitmagic.autograd.recorded import Recorded, raw
 from jitmagic.autograd.tensor import Tensor
 from jitmagic.autograd.trees import leaves_of, map_leaves
@@ -144,8 +144,12 @@ def export_of(
     except UserError as error:
         raise ExportError(str(error)) from None
     _check_effects(traced, args, tables)
-    export = Export(traced, purify(traced.captured, traced.examples, decompositions=decompositions, flat=True), names,
-                    values, len(members))  # fmt: skip
+    try:
+        with in_words(traced.name):
+            purified = purify(traced.captured, traced.examples, decompositions=decompositions, flat=True)
+    except UserError as error:
+        raise ExportError(str(error)) from None
+    export = Export(traced, purified, names, values, len(members))
     _check_inputs(export)
     _check_draws(export)
     if export.plan.guard.groups:

@@ -18,7 +18,7 @@ from jitmagic.aot.naming import Build, new_build
 from jitmagic.aot.phases import Phases
 from jitmagic.aot.random_values import Run, random_values
 from jitmagic.aot.tensors import TensorRun, on_tensors
-from jitmagic.aot.tracing import RaisingCall, Traced, trace
+from jitmagic.aot.tracing import RaisingCall, Traced, in_words, trace
 from jitmagic.aot.training import Compilers, Training, compile_training, named
 from jitmagic.autograd.modes import is_grad_enabled
 from jitmagic.autograd.recorded import Recorded, raw
@@ -80,6 +80,11 @@ def build_entry(
         traced = trace(function, args, kwargs, dynamic=options.dynamic, state=state)
         captured = _captured(traced, options)
     build = new_build(is_logged=options.enable_log)
+    with in_words(traced.name):
+        return _entry(traced, captured, options, build, phases)
+
+
+def _entry(traced: Traced, captured: _Captured, options: AotOptions, build: Build, phases: Phases) -> AotEntry:
     if is_grad_enabled() and any(traced.needs):
         graph, examples, compilers = captured.graph, captured.examples, options.compilers
         pair = compile_training(graph, examples, captured.needs, compilers, build=build, phases=phases)

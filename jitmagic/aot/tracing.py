@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -14,14 +14,15 @@ import numpy as np
 from jitmagic.aot.guarded import Checks
 from jitmagic.autograd.recorded import Recorded, raw
 from jitmagic.autograd.trees import leaves_of
-from jitmagic.errors import FullGraphError, UserError
+from jitmagic.errors import FullGraphError, Unsupported, UserError
 from jitmagic.graph import Graph
+from jitmagic.tracer.breaks import describe
 from jitmagic.tracer.capture import Capture, FrameState, Options
 from jitmagic.tracer.guards.kinds import NAMES
 from jitmagic.tracer.program import make_program
 from jitmagic.tracer.trace import capture
 
-__all__ = ["RaisingCall", "Traced", "trace"]
+__all__ = ["RaisingCall", "Traced", "in_words", "trace"]
 
 Run = Callable[[list[Any]], list[Any]]
 
@@ -125,6 +126,17 @@ def _refuse_subclasses(tree: Any) -> None:
     if any(issubclass(kind, np.ndarray) and kind is not np.ndarray for kind in kinds):
         found = ", ".join(kind.__name__ for kind in kinds)
         raise UserError(f"subclasses of ndarray have rules of their own; the arguments are {found}: pass plain arrays")
+
+
+@contextlib.contextmanager
+def in_words(name: str) -> Iterator[None]:
+    """What the pipeline cannot express, as an error that says where, why, and what to try."""
+    try:
+        yield
+    except Unsupported as error:
+        reason = describe(error)
+        place = f"{error.span.shown}: " if error.span is not None else ""
+        raise UserError(f"{name} cannot be captured as one graph: {place}{reason.text}. Try: {reason.hint}") from None
 
 
 class RaisingCall(UserError):

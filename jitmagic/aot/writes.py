@@ -1,7 +1,8 @@
 """Takes a node that writes, gives the pure nodes that say the same; one rule per kind of write.
 
 NumPy reads all operands of a write before it changes anything, also when they overlap with the target. That holds
-here by itself: operands are values, and only later reads see the new one.
+here by itself: operands are values, and only later reads see the new one. Where NumPy does otherwise (``copying``), the
+write is refused.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from jitmagic.aot.aliases import is_array
 from jitmagic.aot.clashes import clash, exact_in_every_layout
+from jitmagic.aot.copying import order_shows
 from jitmagic.aot.functionalise import PureBuilder, WriteRule, array_meta, same_description
 from jitmagic.errors import Unsupported
 from jitmagic.graph import ArrayMeta, Node, PyMeta, map_nodes
@@ -46,7 +48,7 @@ def _write_item(builder: PureBuilder, node: Node) -> None:
     target, index, value = node.args
     if _is_own_part(builder, target, index, value):
         return
-    index, value = builder.operands(index), builder.operands(value)
+    source, index, value = value, builder.operands(index), builder.operands(value)
     parts = index if isinstance(index, tuple) else (index,)
     one_element = len(parts) == array_meta(target).ndim and all(map(_is_integer, parts))
     if not all(map(_is_basic, parts)) or (one_element and not _is_one_element(value)):
@@ -54,7 +56,9 @@ def _write_item(builder: PureBuilder, node: Node) -> None:
         return
     if all(p is not Ellipsis for p in parts):
         parts = (*parts, Ellipsis)
-    builder.write(node, target, value, (ViewStep(by_name("getitem"), (parts,)),))
+    more = (ViewStep(by_name("getitem"), (parts,)),)
+    _check_order(builder, node, target, more, source)
+    builder.write(node, target, value, more)
 
 
 def _is_own_part(builder: PureBuilder, target: Node, index: Any, value: Any) -> bool:
@@ -96,7 +100,20 @@ def _write_all(builder: PureBuilder, node: Node) -> None:
     if node.kwargs or len(node.args) != 2:
         _write_copies(builder, node)
     else:
+        _check_order(builder, node, node.args[0], (), node.args[1])
         builder.write(node, node.args[0], builder.operands(node.args[1]))
+
+
+def _check_order(builder: PureBuilder, node: Node, target: Node, more: tuple[ViewStep, ...], source: Any) -> None:
+    """Refuse a copy within one memory in which NumPy's order of copying shows."""
+    if not isinstance(source, Node) or not is_array(source):
+        return
+    storage = builder.aliases.storage(target)
+    if builder.aliases.storage(source) is not storage:
+        return
+    whole = array_meta(storage).standin()
+    if order_shows(whole, (*builder.path(target), *more), builder.path(source)):
+        raise Unsupported("aliased-inputs", "both sides of a write", node.span)
 
 
 def _write_out(builder: PureBuilder, node: Node) -> None:

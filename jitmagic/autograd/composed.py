@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.autograd.bodies import body_on_tensors
 from jitmagic.autograd.recorded import raw
 
 __all__ = ["COMPOSED"]
@@ -68,6 +69,12 @@ def _apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: An
     return np.moveaxis(whole, tuple(range(len(kept), len(kept) + len(inner))), tuple(range(place, place + len(inner))))
 
 
+def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """NumPy's own, which asks for the class of the conditions: they are plain arrays."""
+    body: Any = body_on_tensors(np.piecewise)
+    return body(x, raw(condlist), funclist, *args, **kw)
+
+
 COMPOSED: dict[Any, Callable[..., Any]] = {
     np.diag: _diag,
     np.block: _block,
@@ -75,4 +82,5 @@ COMPOSED: dict[Any, Callable[..., Any]] = {
     np.delete: _delete,
     np.insert: _insert,
     np.apply_along_axis: _apply_along_axis,
+    np.piecewise: _piecewise,
 }

@@ -63,6 +63,9 @@ def install(kind: Any) -> None:
         setattr(kind, name, property(operator.attrgetter(f"_values.{name}"), doc=f"As ``ndarray.{name}``."))
     for name in ATTRIBUTES:
         setattr(kind, name, property(_method(name, operator.attrgetter(name)), doc=f"As ``ndarray.{name}``."))
+    for name in ("real", "imag"):
+        attribute = getattr(kind, name)
+        setattr(kind, name, property(attribute.fget, _set_part(name), doc=f"As ``ndarray.{name}``."))
     kind.shape = property(operator.attrgetter("_values.shape"), _set_shape, doc="As ``ndarray.shape``.")
 
 
@@ -125,6 +128,15 @@ def _plain(name: str) -> Callable[..., Any]:
 
     method.__doc__ = f"As ``ndarray.{name}``; the result has no history."
     return _named(method, name)
+
+
+def _set_part(name: str) -> Callable[[Any, Any], None]:
+    def set_part(self: Any, value: Any) -> None:
+        if self._values.dtype.kind != "c" and name == "imag":
+            raise TypeError("array does not have imaginary part to set")
+        getattr(self, name)[...] = value
+
+    return set_part
 
 
 def _set_shape(self: Recorded, shape: Any) -> None:

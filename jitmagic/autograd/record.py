@@ -179,7 +179,7 @@ def _result(
                 return tensor
             if entry is None and isinstance(tensor._values, np.ndarray) and np.may_share_memory(data, tensor._values):
                 return _view(kind, data, edge, tensor, ViewStep(row, _others(args, place), raw(kwargs), place, item))
-    return kind._made(data, edge)
+    return data if edge is None and kind._leaves_plain and not is_smooth(data) else kind._made(data, edge)
 
 
 def _others(args: tuple[Any, ...], place: int) -> tuple[Any, ...]:

@@ -58,6 +58,7 @@ class Recorded:
     _path: tuple[ViewStep, ...]
     _epoch: int
     _views: list[weakref.ref[Any]]
+    _leaves_plain = False  # whether new results that can have no gradient (comparisons, indices) are plain arrays
     _is_python = False  # whether it stands for a Python number, which has no say in the dtype of a result
 
     @classmethod

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,9 +12,12 @@ import numpy as np
 
 from jitmagic.autograd.backward import walk
 from jitmagic.autograd.dispatch import call_function, call_ufunc
+from jitmagic.autograd.flat import FlatTensor
 from jitmagic.autograd.methods import install
+from jitmagic.autograd.modes import is_grad_enabled
 from jitmagic.autograd.recorded import Recorded, foreign_array, is_smooth, raw
-from jitmagic.autograd.writing import set_item
+from jitmagic.autograd.stores import is_store
+from jitmagic.autograd.writing import PLAIN_TARGET, set_item
 from jitmagic.errors import GradientError
 
 __all__ = ["RemovableHook", "Tensor", "detach"]
@@ -192,6 +197,23 @@ class Tensor(Recorded):
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
         return call_function(type(self), function, args, kwargs)
 
+    @property
+    def flat(self) -> FlatTensor:
+        """As ``ndarray.flat``."""
+        return FlatTensor(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        FlatTensor(self)[:] = value
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _LEFT_OUT:
+            raise AttributeError(
+                f"a Tensor has no {name}, which ndarray has: no rule tells its gradient; use x.numpy().{name} (shared "
+                "memory, no history), or another operation"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def __setitem__(self, index: Any, value: Any) -> None:
         set_item(self, index, value)
 
@@ -211,10 +233,29 @@ class Tensor(Recorded):
         return int(self._values)
 
     def __float__(self) -> float:
+        self._refuse_to_be_stored()
         return float(self._values)
 
     def __complex__(self) -> complex:
+        self._refuse_to_be_stored()
         return complex(self._values)
+
+    def _refuse_to_be_stored(self) -> None:
+        """NumPy asks for a number when an element of a plain array is assigned: the history would be lost unnoticed."""
+        if is_grad_enabled() and self.requires_grad and is_store(sys._getframe(2)):
+            raise GradientError(PLAIN_TARGET)
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        return round(self._values) if ndigits is None else np.round(self, ndigits)  # type: ignore[call-overload]  # recorded
+
+    def __trunc__(self) -> int:
+        return math.trunc(self._values)
+
+    def __floor__(self) -> int:
+        return math.floor(self._values)
+
+    def __ceil__(self) -> int:
+        return math.ceil(self._values)
 
     def __index__(self) -> int:
         index: int = self._values.__index__()
@@ -246,6 +287,9 @@ class Tensor(Recorded):
         found.grad = None if self.grad is None else type(self)._made(self.grad._values.copy())
         memo[id(self)] = found
         return found
+
+
+_LEFT_OUT = frozenset({"ctypes", "getfield", "resize", "setfield", "setflags", "to_device"})
 
 
 def _from_hook(hook: Callable[[Tensor], Any], g: Any, kind: type[Tensor]) -> Any:

@@ -98,11 +98,14 @@ def rows_of(value: Any, pullback: Callable[[Any], Any]) -> Any:
     def of_leaf(leaf: Any) -> Any:
         number[0] += 1
         mine = number[0]
-        rows = [pullback(_unit(value, mine, place)) for place in np.ndindex(np.shape(leaf))]
+        rows = [pullback(_unit(value, mine, place, 1)) for place in np.ndindex(np.shape(leaf))]
         if not rows:
-            zero = pullback(_unit(value, mine, None))
-            return map_leaves(zero, lambda g: np.zeros(np.shape(leaf) + np.shape(g), g.dtype))
+            zero = pullback(_unit(value, mine, None, 1))
+            return map_leaves(zero, lambda g: np.zeros(np.shape(leaf) + np.shape(g), np.result_type(leaf, g)))
         flat = [list(leaves_of(row)) for row in rows]
+        if np.result_type(leaf).kind == "c":
+            turned = [pullback(_unit(value, mine, place, -1j)) for place in np.ndindex(np.shape(leaf))]
+            flat = [list(map(_whole, row, leaves_of(other))) for row, other in zip(flat, turned, strict=True)]
         stacked = (np.stack(each) for each in zip(*flat, strict=True))
         columns = iter([np.reshape(each, np.shape(leaf) + each.shape[1:]) for each in stacked])
         return map_leaves(rows[0], lambda _: next(columns))
@@ -110,15 +113,20 @@ def rows_of(value: Any, pullback: Callable[[Any], Any]) -> Any:
     return map_leaves(value, of_leaf)
 
 
-def _unit(value: Any, number: int, place: tuple[int, ...] | None) -> Any:
-    """A cotangent of ``value`` that is 1 at one place of one leaf and 0 elsewhere."""
+def _whole(real: Any, imaginary: Any) -> Any:
+    """The derivative of a complex number by a real one, from those of its parts; by a complex one it is whole."""
+    return real if np.result_type(real).kind == "c" else real + 1j * imaginary
+
+
+def _unit(value: Any, number: int, place: tuple[int, ...] | None, one: complex) -> Any:
+    """A cotangent of ``value`` that is ``one`` at one place of one leaf and 0 elsewhere."""
     count = [-1]
 
     def of_leaf(leaf: Any) -> Any:
         count[0] += 1
         made = np.zeros_like(leaf)
         if count[0] == number and place is not None:
-            made[place] = 1
+            made[place] = one
         return made
 
     return map_leaves(value, of_leaf)

@@ -16,7 +16,26 @@ __all__ = ["Watched", "WatchedNumber"]
 
 
 class Watched(Tensor):
-    """A Tensor inside a function that is being differentiated: its numbers may not leave the record unnoticed."""
+    """A Tensor inside a function that is being differentiated: its numbers may not leave the record unnoticed.
+
+    It looks like what it stands for: ``isinstance`` and printing answer as for the array.
+    """
+
+    _leaves_plain = True
+
+    @property  # type: ignore[misc]  # what isinstance asks for
+    def __class__(self) -> type:
+        return type(raw(self))
+
+    def __repr__(self) -> str:
+        return repr(raw(self))
+
+    def __copy__(self) -> Any:
+        return np.copy(self)  # type: ignore[call-overload]  # recorded
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        memo[id(self)] = made = np.copy(self)  # type: ignore[call-overload]  # recorded
+        return made
 
     def _refuse_to_leave(self) -> None:
         if self.requires_grad:

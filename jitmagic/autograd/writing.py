@@ -12,6 +12,7 @@ from jitmagic.autograd.node import Edge, Node, OpNode, Saved
 from jitmagic.autograd.record import histories, node_of
 from jitmagic.autograd.recorded import Recorded, is_smooth, raw
 from jitmagic.errors import GradientError
+from jitmagic.ops.copying import shows_order
 from jitmagic.ops.functional import UPDATE
 from jitmagic.ops.gradients import by_position
 from jitmagic.ops.record import Op
@@ -137,7 +138,18 @@ def set_item(target: Recorded, index: Any, value: Any) -> None:
     """``target[index] = value``; the second half of ``target[index] += value`` changes nothing more."""
     if isinstance(value, Recorded) and _is_own_part(target, index, value):
         return
+    if isinstance(value, Recorded) and is_grad_enabled() and np.may_share_memory(target._values, value._values):
+        _check_order(target, index, value)
     write(target, _assign, by_name("setitem"), (target, index, value), {})
+
+
+def _check_order(target: Recorded, index: Any, value: Recorded) -> None:
+    part, data = target._values[raw(index)], value._values
+    if isinstance(part, np.ndarray) and isinstance(data, np.ndarray) and shows_order(part, data):
+        raise GradientError(
+            "x[...] = y of one memory with other strides: NumPy overwrites elements before it reads them, which has no "
+            "gradient; write y.copy()"
+        )
 
 
 def _assign(data: Any, index: Any, value: Any) -> None:

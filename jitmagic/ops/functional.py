@@ -42,6 +42,7 @@ __all__ = [
     "copy_layout",
     "follow",
     "kept_values",
+    "part_of_cotangent",
     "pure_form",
 ]
 
@@ -180,6 +181,19 @@ def _like_base(call: Arguments) -> Inferred:
     return Inferred(base)
 
 
+def part_of_cotangent(g: Any, path: tuple[ViewStep, ...], part_of: Callable[[Any], Any] | None = None) -> Any:
+    """The cotangent of the part that ``path`` leads to; ``part_of(g)`` follows it in another way.
+
+    Cotangents of complex numbers are ``df/dx - i df/dy``: where the path leads to their parts (``imag``,
+    ``view(float)``), or from real numbers to complex ones, the sign of the second part changes.
+    """
+    find = part_of or (lambda whole: follow(whole, path))
+    part = find(g)
+    if g.dtype.kind == part.dtype.kind or "c" not in (g.dtype.kind, part.dtype.kind):
+        return part
+    return np.conj(part) if part.dtype.kind == "c" else find(np.conj(g))
+
+
 UPDATE = op(
     "update",
     _update,
@@ -187,14 +201,14 @@ UPDATE = op(
     signature="base, value, path",
     vjp=(
         lambda g, ans, base, value, path: invoke(_update, g, 0, path),
-        lambda g, ans, base, value, path: fit(follow(g, path), value),
+        lambda g, ans, base, value, path: fit(part_of_cotangent(g, path), value),
     ),
 )
 
 
 def kept_values(g: Any, path: tuple[ViewStep, ...], index: Any) -> Any:
     """``part[index]``, 0 for values that a later value of the same write replaces: ``x[[0, 0]] = a, b``."""
-    picked = follow(g, path)[index]
+    picked = part_of_cotangent(g, path)[index]
     if "array" not in kinds_of(index):
         return picked
     order = np.reshape(np.cumsum(np.ones_like(picked, dtype=np.intp)), picked.shape)

@@ -10,7 +10,7 @@ import numpy as np
 
 from jitmagic.autograd.trees import leaves_of, map_leaves
 
-__all__ = ["agree", "central_differences"]
+__all__ = ["agree", "central_differences", "check_program"]
 
 STEP = 1e-6
 
@@ -50,3 +50,22 @@ def agree(found: Any, expected: Any) -> None:
     pairs = list(zip(leaves_of(found), leaves_of(expected), strict=True))
     for one, other in pairs:
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-7)
+
+
+def check_program(
+    function: Callable[..., Any], args: tuple[Any, ...], transform: Callable[..., Any], argnums: tuple[int, ...] = (0,)
+) -> None:
+    """Value and arguments afterwards bit for bit those of the plain call, gradients those of central differences."""
+    plain_args = copy.deepcopy(args)
+    plain = function(*plain_args)
+    expected = tuple(central_differences(function, args, n) for n in argnums)
+    differentiated = transform(function, argnums)
+    for _ in range(2):
+        given = copy.deepcopy(args)
+        value, gradients = differentiated(*given)
+        assert type(value) is type(plain)
+        assert np.asarray(value).tobytes() == np.asarray(plain).tobytes()
+        for one, other in zip(leaves_of(given), leaves_of(plain_args), strict=True):
+            assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
+            assert np.shape(one) == np.shape(other)
+        agree(gradients, expected)

@@ -16,7 +16,7 @@ from jitmagic.graph import ArrayMeta, Node
 from jitmagic.graph.node import nodes_in
 from jitmagic.graph.shapes import hint_of
 from jitmagic.ops.derivatives import SCATTER_ADD
-from jitmagic.ops.functional import UPDATE, UPDATE_INDEX, ViewStep
+from jitmagic.ops.functional import UPDATE, UPDATE_INDEX, ViewStep, part_of_cotangent
 from jitmagic.ops.gradients.products import is_transposed
 from jitmagic.ops.registry import by_name
 
@@ -84,7 +84,7 @@ def _update(walk: Reverse, node: Node) -> bool:
     base, value, path = node.args
     g = walk.cotangents[node]
     if isinstance(value, Node):
-        walk.add(value, _follow(walk, g, path))
+        walk.add(value, part_of_cotangent(g, path, lambda whole: _follow(walk, whole, path)))
     if base in walk.reached:
         walk.add(base, walk.stage.call(UPDATE, (_writeable(g), _zero_of(g), path)))
     return True
@@ -94,7 +94,8 @@ def _update_index(walk: Reverse, node: Node) -> bool:
     base, value, path, index = node.args
     g = walk.cotangents[node]
     if isinstance(value, Node) and value in walk.reached:
-        part = _follow(walk, g, path)[walk.stage.lift(index)]
+        whole = part_of_cotangent(g, path, lambda array: _follow(walk, array, path))
+        part = whole[walk.stage.lift(index)]
         walk.add(value, _of_winners(walk, node, part))
     if base in walk.reached:
         walk.add(base, walk.stage.call(UPDATE_INDEX, (_writeable(g), _zero_of(g), path, index)))

@@ -1,0 +1,45 @@
+"""``x.flat`` of a Tensor: takes numbers of elements in C order, gives and writes these elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+__all__ = ["FlatTensor"]
+
+
+class FlatTensor:
+    """The elements of ``tensor`` as a vector; reads and writes are recorded."""
+
+    def __init__(self, tensor: Any) -> None:
+        self.base = tensor
+
+    def _index(self, key: Any) -> Any:
+        """The index of the tensor for a key of the vector."""
+        return np.unravel_index(np.arange(self.base.size)[key], self.base.shape)
+
+    def __len__(self) -> int:
+        return int(self.base.size)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self.base[place] for place in np.ndindex(self.base.shape))
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.base[self._index(key)]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """As NumPy does, values that are too few are repeated, and those that are too many are left out."""
+        index = self._index(key)
+        count, flat = np.size(index[0]), np.ravel(value)
+        if count != np.size(flat):
+            flat = flat[np.arange(count) % np.size(flat)]
+        self.base[index] = np.reshape(flat, np.shape(index[0]))
+
+    def copy(self) -> Any:
+        """The elements as a new vector."""
+        return self.base.flatten()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self.base.flatten().__array__(dtype)
