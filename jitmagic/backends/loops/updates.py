@@ -101,9 +101,12 @@ def _fits_over(kernel: Kernel, operand: str, result: str) -> bool:
 
 
 def _is_apart(node: Node, step: Launch, members: Sequence[Launch]) -> bool:
+    """Whether nobody who runs with ``step`` reads the memory of ``node`` at other places, as a view of it would."""
+    if any(n is not node and n.storage is node.storage for n in step.built.inputs.values()):
+        return False
     others = [m for m in members if m is not step]
     made_here = any(node in m.built.outputs.values() for m in others)
-    return made_here or all(node not in m.built.inputs.values() for m in others)
+    return made_here or all(n.storage is not node.storage for m in others for n in m.built.inputs.values())
 
 
 def is_plain_ufunc(node: Node) -> bool:

@@ -92,3 +92,29 @@ def test_a_ufunc_writes_over_an_operand_that_dies_with_it() -> None:
                 assert a.strides == b.strides
                 assert not any(np.shares_memory(a, other) for other in (x, *(f for f in found if f is not a)))
         assert np.array_equal(x, before)
+
+
+def _with_its_transpose(x: Any) -> Any:
+    y = np.sort(x, axis=0) + 1
+    return y * y.T - 1
+
+
+def _of_an_inverse(x: Any) -> Any:
+    z = np.sin(np.linalg.inv(x))
+    return z + z.T
+
+
+def _turned_and_flipped(x: Any) -> Any:
+    y = x @ x
+    return y / y.T + np.flip(y, 1)
+
+
+@pytest.mark.parametrize("program", [_with_its_transpose, _of_an_inverse, _turned_and_flipped])
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_an_operand_whose_view_is_read_too_is_not_written_over(program: Any, dynamic: Any) -> None:
+    """A transposed view is read at other places than those that are written at the time."""
+    x = np.random.default_rng(0).random((40, 40))
+    compiled = jm.compile(program, dynamic=dynamic)
+    with jm.configure(demote=False):
+        for _ in range(2):
+            assert np.array_equal(compiled(x), program(x))
