@@ -246,16 +246,19 @@ class Tensor(Recorded):
             raise GradientError(PLAIN_TARGET)
 
     def __round__(self, ndigits: int | None = None) -> Any:
-        return round(self._values) if ndigits is None else np.round(self, ndigits)  # type: ignore[call-overload]  # recorded
+        return round(self._values) if ndigits is None else np.round(self, ndigits)
 
     def __trunc__(self) -> int:
-        return math.trunc(self._values)
+        found: int = math.trunc(self._values)
+        return found
 
     def __floor__(self) -> int:
-        return math.floor(self._values)
+        found: int = math.floor(self._values)
+        return found
 
     def __ceil__(self) -> int:
-        return math.ceil(self._values)
+        found: int = math.ceil(self._values)
+        return found
 
     def __index__(self) -> int:
         index: int = self._values.__index__()

@@ -31,10 +31,10 @@ class Watched(Tensor):
         return repr(raw(self))
 
     def __copy__(self) -> Any:
-        return np.copy(self)  # type: ignore[call-overload]  # recorded
+        return np.copy(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        memo[id(self)] = made = np.copy(self)  # type: ignore[call-overload]  # recorded
+        memo[id(self)] = made = np.copy(self)
         return made
 
     def _refuse_to_leave(self) -> None:

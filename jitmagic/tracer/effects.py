@@ -71,7 +71,8 @@ class ContentsEffect(Effect):
         return self.tracker.new_places() if self.tracker.source is not None else ()
 
     def container(self) -> Source | None:
-        return self.tracker.source
+        source: Source | None = self.tracker.source
+        return source
 
     def replay(self, emit: Emitter) -> None:
         target = emit.value(self.tracker)
