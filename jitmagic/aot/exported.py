@@ -26,6 +26,7 @@ from jitmagic.autograd.trees import leaves_of, map_leaves
 from jitmagic.errors import Span, UserError
 from jitmagic.graph import ArrayMeta, Graph, Node, PyMeta, verify
 from jitmagic.graph.graph import Placeholder
+from jitmagic.ops.draws import advances_a_generator
 from jitmagic.tracer.guards.explain import evaluate
 
 __all__ = ["Export", "Mark", "distinct", "export_of", "finished", "numbered"]
@@ -205,7 +206,7 @@ def _kind(value: Any) -> str:
 
 def _check_draws(export: Export) -> None:
     for node in export.purified.pure.nodes:
-        if node.op is not None and node.op.effects:
+        if node.op is not None and advances_a_generator(node.op):
             raise ExportError(f"np.{node.op.name}{_place(node.span)} draws random numbers, {NO_DRAWS}")
 
 

@@ -25,7 +25,7 @@ from jitmagic.ops.probing import probe
 from jitmagic.ops.record import Arguments, Inferred, Op
 from jitmagic.ops.registry import op
 
-__all__ = ["GENERATORS", "OF_THE_GLOBAL", "draw", "put_back", "states_of"]
+__all__ = ["GENERATORS", "OF_THE_GLOBAL", "advances_a_generator", "draw", "put_back", "states_of"]
 
 GENERATORS: tuple[type, ...] = (np.random.Generator, np.random.RandomState)
 # What tells or replaces the state, or gives what no graph holds
@@ -54,6 +54,11 @@ def draw(kind: type, name: str) -> Op:
         raises=_depends_on_data,
         writes=(1,) if name == "shuffle" else (),
     )
+
+
+def advances_a_generator(row: Any) -> bool:
+    """Whether a row draws from a generator, or makes one whose state is not known."""
+    return isinstance(row, Op) and row.effects and row.name.startswith(("random_", "default_rng", "generator_of"))
 
 
 def states_of(generators: Sequence[Any]) -> list[Any]:

@@ -12,6 +12,7 @@ from jitmagic.graph.graph import Binding, Placeholder
 from jitmagic.graph.passes.rewrite import Copier
 from jitmagic.graph.polynomial import symbols_of
 from jitmagic.graph.verifier import verify
+from jitmagic.ops.draws import advances_a_generator
 
 __all__ = ["Halves", "JointGraph", "PartitionFn", "ancestors", "check_halves", "cut", "memory_of"]
 
@@ -192,7 +193,7 @@ def check_halves(joint: JointGraph, halves: Halves) -> None:
     for what, (found, expected) in wanted.items():
         if found != expected:
             raise UserError(f"the partition function gave {found} {what}, where the joint graph asks for {expected}")
-    again = next((n for n in halves.backward.nodes if n.op is not None and n.op.effects), None)
+    again = next((n for n in halves.backward.nodes if advances_a_generator(n.op)), None)
     if again is not None:
         raise UserError(
             f"the partition function leaves np.{again.op.name} (%{again.name}{_place(again)}) to the backward graph, "  # type: ignore[union-attr]  # found above
