@@ -28,7 +28,7 @@ __all__ = ["Chain", "Sections", "chained", "chains", "merged", "rows_of"]
 SMALLEST = 1 << 15  # elements from which on what passes between loops leaves the first-level cache
 BLOCK = 1 << 14  # elements that each member works on before the next one takes its turn
 LONGEST_ROW = 1 << 16  # elements; longer rows leave the cache before their turn is over
-NARROWEST = 16  # columns of a block, where a row is a column of memory: two cache lines
+NARROWEST = 256  # columns of a block, where a row is a column of memory: half a page of each row in turn
 
 
 @dataclass(frozen=True, slots=True)
