@@ -20,8 +20,9 @@ from jitmagic.ops.differentiable import has_own_rules
 from jitmagic.ops.draws import OF_THE_GLOBAL
 from jitmagic.ops.extern import extern
 from jitmagic.ops.python_numbers import NUMBER_FUNCTIONS
+from jitmagic.ops.quiet import outspoken
 from jitmagic.tracer.effects import AttributeEffect
-from jitmagic.tracer.guards import DictSource, Source
+from jitmagic.tracer.guards import AttributeSource, DictSource, Source
 from jitmagic.tracer.guards.contents import described_guard
 from jitmagic.tracer.guards.holding import is_library
 from jitmagic.tracer.guards.kinds import missing_key_guard, own_class_attribute_guard
@@ -139,15 +140,28 @@ class ModuleTracker(VariableTracker):
 
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
         own = vars(self.value)
-        if name not in own:
-            if not hasattr(self.value, name):
-                if self.source is not None:
-                    for each in (name, "__getattr__"):
-                        tx.output.guards.add(missing_key_guard(self.source, each))
-                raise python_error(AttributeError, f"module {self.value.__name__!r} has no attribute {name!r}")
-            raise Unsupported("attribute", f"{self.describe()}.{name}")
         source = self.source or tx.output.constant_source(self.value)
-        return tx.output.builder.wrap(tx, own[name], DictSource(source, name))
+        late = None if name in own else self._made_when_asked(name)
+        if name in own:
+            return tx.output.builder.wrap(tx, own[name], DictSource(source, name))
+        if late is not None:
+            return tx.output.builder.wrap(tx, late, AttributeSource(source, name))
+        if hasattr(self.value, name):
+            raise Unsupported("attribute", f"{self.describe()}.{name}")
+        if self.source is not None:
+            for each in (name, "__getattr__"):
+                tx.output.guards.add(missing_key_guard(self.source, each))
+        raise python_error(AttributeError, f"module {self.value.__name__!r} has no attribute {name!r}")
+
+    def _made_when_asked(self, name: str) -> Any:
+        """What NumPy's own ``__getattr__`` gives without a warning; None for other modules."""
+        getter = vars(self.value).get("__getattr__")
+        if getter is None or home(getter).partition(".")[0] != "numpy" or not is_library(getter):
+            return None
+        try:
+            return outspoken(getattr)(self.value, name, None)
+        except Warning:
+            raise Unsupported("attribute", f"{self.describe()}.{name}") from None
 
     def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
         raise Unsupported("store", f"{self.describe()}.{name} = ...")
