@@ -80,4 +80,5 @@ class Unsupported(JitMagicError):
         self.node: ast.expr | None = None  # the expression that could not be evaluated
         self.around: ast.stmt | None = None  # the innermost statement that holds that expression
         self.inner: Unsupported | None = None  # the break inside a callee that made its call one
+        self.is_named = False  # whether ``detail`` is in the words of the program
         self.outline = False  # whether the body of ``statement`` is worth compiling on its own

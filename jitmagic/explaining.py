@@ -61,10 +61,16 @@ def _explanation(handle: Handle) -> Explanation:
         breaks=list(record.breaks),
         guards=[guard for event in record.compiled for guard in event.guards],
         effects=[effect for event in record.compiled for effect in event.effects],
-        frozen=[FrozenRecord(text, "") for text in dict.fromkeys(frozen)],
+        frozen=[_frozen(text) for text in dict.fromkeys(frozen)],
         layers=_layers(handle),
         flags=[event.reason for event in record.fallbacks],
     )
+
+
+def _frozen(text: str) -> FrozenRecord:
+    """From ``SCALE = 3.0``: what is no argument is taken as it is, and guarded."""
+    expression, _, value = text.partition(" = ")
+    return FrozenRecord(expression, value, "it is no argument: another value is compiled for anew")
 
 
 def _layers(handle: Handle) -> list[LayerRecord]:

@@ -121,7 +121,9 @@ class Explanation(View):
 
     def _frozen(self) -> Details:
         rows = tuple((Mono(f.expression), Mono(f.value), f.why, self._line(f.span)) for f in self.frozen)
-        table = Table(("constant in the graph", "value", "because", "where"), rows)
+        heads = ("constant in the graph", "value", "because", "where")
+        shown = [i for i in range(len(heads)) if any(row[i] != "" for row in rows)]
+        table = Table(tuple(heads[i] for i in shown), tuple(tuple(row[i] for i in shown) for row in rows))
         return Details((Strong(f"constants ({len(self.frozen)})"),), [table], open=True)
 
     def _line(self, span: Span | None) -> str:

@@ -31,9 +31,10 @@ from jitmagic.tracer.variables.objects import ObjectTracker
 from jitmagic.tracer.variables.sequences import ListTracker, SequenceTracker, SliceTracker, TupleTracker
 from jitmagic.tracer.variables.sets import SetTracker
 
-__all__ = ["EXPRESSIONS", "OPERATORS", "evaluate_arguments", "evaluate_test", "load_attribute"]
+__all__ = ["EXPRESSIONS", "OPERATORS", "evaluate_arguments", "evaluate_test", "load_attribute", "named_by"]
 
 Handler = Callable[[Evaluator, Any], VariableTracker]
+LONGEST = 60  # letters of a test that a message shows
 
 OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "add",
@@ -122,6 +123,18 @@ def truth_of(tx: Evaluator, way: Callable[[], VariableTracker]) -> VariableTrack
         return number_call(tx, NumberOp(TRUTH, lambda *kinds: bool), [value])
 
 
+def named_by(error: Unsupported, test: ast.expr) -> None:
+    """Say which test only the data decide, in the words of the program."""
+    if error.code == "data-branch" and not error.is_named:
+        text = ast.unparse(test)
+        error.detail = f"`{text if len(text) <= LONGEST else text[: LONGEST - 3] + '...'}`"
+        error.is_named = True
+
+
+def _test_of(node: ast.expr) -> ast.expr:
+    return node.test if isinstance(node, ast.IfExp) else node
+
+
 def evaluate_test(tx: Evaluator, node: ast.expr) -> VariableTracker:
     """The value of an expression of which only the truth is asked."""
     for part in _parts_of_test(node):
@@ -161,6 +174,7 @@ def _choose(
     except Unsupported as error:
         if error.code != "data-branch":
             raise
+        named_by(error, _test_of(node))
         ways = [functools.partial(truth_of, tx, w) for w in (then, otherwise)] if truth_only else [then, otherwise]
         found = capture_choice(tx, node, test, ways)
         if found is None:

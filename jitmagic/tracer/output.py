@@ -272,6 +272,8 @@ class OutputGraph:
         self.refusals[loop.lineno] = getattr(error, "detail", "") or str(error)
 
     def add_effect(self, effect: Effect) -> None:
+        if effect.span is None and self.evaluating:
+            effect.span = self.evaluating[-1].span
         self.effects.append(effect)
 
     def freeze(self, text: str, span: Span | None = None) -> None:

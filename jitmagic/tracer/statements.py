@@ -10,7 +10,7 @@ from typing import Any
 from jitmagic.errors import Unsupported
 from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.tracer.evaluator import Evaluator
-from jitmagic.tracer.expressions import OPERATORS, evaluate_test, make_function
+from jitmagic.tracer.expressions import OPERATORS, evaluate_test, make_function, named_by
 from jitmagic.tracer.flow import capture_branch, capture_for, capture_returns, capture_while
 from jitmagic.tracer.guards import ItemSource
 from jitmagic.tracer.loops import capture_loop, capture_run
@@ -211,6 +211,7 @@ def _if(tx: Evaluator, node: ast.If) -> Flow:
     except Unsupported as error:
         if error.code != "data-branch":
             raise
+        named_by(error, node.test)
         ended = capture_branch(tx, node, test)
         if ended is None and rest is not None:
             ended = capture_returns(tx, node, test, rest)
@@ -305,6 +306,7 @@ def _goes_on(tx: Evaluator, node: ast.While) -> bool:
         return tx.truth(test)
     except Unsupported as error:
         if error.code == "data-branch":
+            named_by(error, node.test)
             _keep_loop_whole(tx)
         raise
 

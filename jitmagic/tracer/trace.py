@@ -203,7 +203,17 @@ def _call_of(tx: Evaluator, emit: Emitter, go_on: Continuation) -> str:
 def _break(frame: Frame, stop: BreakHere) -> Break:
     cause = _innermost(stop.cause)
     reason = describe(cause)
-    return Break(reason.code, reason.text, reason.hint, stop.cause.span or frame.span(stop.statement))
+    text = reason.text if cause is stop.cause else f"{reason.text} ({_inside(stop.cause)})"
+    return Break(reason.code, text, reason.hint, stop.cause.span or frame.span(stop.statement))
+
+
+def _inside(cause: Unsupported) -> str:
+    """Which callee has the break, and in which line; the span of the break is that of its call."""
+    callee, line = cause.detail, ""
+    while cause.inner is not None:
+        callee, cause = cause.detail, cause.inner
+        line = f", line {cause.span.line}" if cause.span is not None else ""
+    return f"in {callee}{line}"
 
 
 def _replay(tx: Evaluator, emit: Emitter) -> list[EffectRecord]:

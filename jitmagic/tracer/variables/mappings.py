@@ -30,7 +30,7 @@ def key_of(key: VariableTracker) -> Any:
         value = key.constant()
         hash(value)
     except NotConstant:
-        raise Unsupported("subscript", f"a dict by {key.describe()}") from None
+        raise Unsupported("data-key", key.describe()) from None
     except TypeError:
         raise python_error(TypeError, f"unhashable type: {key.python_type().__name__!r}") from None
     if isinstance(key, SequenceTracker) and key.kind is list:
