@@ -37,15 +37,14 @@ GUARD_KINDS = {
 }
 SESSION_KINDS = frozenset({"ERRSTATE", "GRAD_MODE"})  # no condition on the value they were noted with
 
-_WHOLE = frozenset({"ALIAS", "NO_ALIASING"})  # the expected value says it all
-_TRUE = frozenset({"SIZE_RELATION"})  # the expression says it all
+_TRUE = frozenset({"ALIAS", "SIZE_RELATION"})  # the expression says it all
 _UNCHANGED = frozenset({"BUILTIN_MATCH", "ERRSTATE", "ID_MATCH", "PYMODULE_MATCH"})
 
 
 def statement(guard: GuardRecord) -> str:
     """One guard as a sentence without a full stop: ``z.dtype is float64``, ``np.sin unchanged``."""
-    if guard.kind in _WHOLE:
-        return guard.expected
+    if guard.kind == "NO_ALIASING" and guard.expected.startswith("False"):
+        return guard.expression.replace(" is ", " is not ")
     if guard.kind in _TRUE or guard.expected in ("", guard.expression):
         return guard.expression if guard.kind not in _UNCHANGED else f"{guard.expression} unchanged"
     if guard.kind in _UNCHANGED and guard.expected != "absent":

@@ -206,7 +206,11 @@ _VALUES_SHOWN = 3
 def _close_at_limit(frame: CompiledFrame, closest: Failure | None) -> None:
     """Compile nothing more, and name the guard that kept changing, with what it was."""
     limit = len(frame.entries)
-    raised = f"raise the limit: jm.configure(entry_limit={2 * limit})"
+    raised = f"raise the limit: jm.configure(entry_limit={max(1, 2 * limit)})"
+    if not limit:
+        frame.closed = "entry_limit is 0: nothing is compiled"
+        frame.record.fall_back(frame.closed, raised)
+        return
     events = frame.record.recompiles
     causes = Counter(event.guard for event in events)
     guard = causes.most_common(1)[0][0] if causes else readable(closest.guard.text) if closest else ""

@@ -108,6 +108,8 @@ def remedy(failure: Failure, options: Options) -> str:
     guard = failure.guard
     if guard.form[:1] == ("sizes",):
         return _size_remedy(guard, failure.now, options)
+    if guard.kind == "CONSTANT_MATCH" and failure.now != "gone" and failure.kind is not type(guard.constant):
+        return f"values of each type are compiled on their own: keep {guard.source.text} at one type"
     return guard.remedy or _REMEDIES.get(guard.kind, _NO_REMEDY)
 
 
@@ -117,8 +119,9 @@ def _size_remedy(guard: Guard, now: str, options: Options) -> str:
         return "pass arrays with one number of axes"
     if options.dynamic is False:
         return "without dynamic=False (--dynamic never), sizes that change become free"
-    if any(then is None and size in ("0", "1") for then, size in zip(guard.form[1], sizes, strict=True)):
-        return "sizes 0 and 1 are compiled on their own: axes of size 1 are stretched where arrays meet"
+    changed = [(then, size) for then, size in zip(guard.form[1], sizes, strict=True) if str(then) != size]
+    if any(then in (0, 1) or size in ("0", "1") for then, size in changed):
+        return "sizes 0 and 1 are compiled on their own: size 1 is stretched where arrays meet, size 0 computes nothing"
     if not current().automatic_dynamic_shapes and options.dynamic is None:
         return f"jm.mark_dynamic({guard.source.text}, axis), or jm.configure(automatic_dynamic_shapes=True)"
     return guard.remedy

@@ -89,18 +89,25 @@ def _relation_guard(output: OutputGraph, relation: Relation) -> Guard:
         size = "" if axis is None else f".shape[{axis}]"
         test = _replace_name(test, name, f"{value}{size}")
         shown = _replace_name(shown, name, f"{source.text}{size}")
-    now = ", ".join(f"{{v{i or ''}}}" + ("" if _is_number(output, s) else ".shape") for i, s in enumerate(sources))
+    now = " + ', ' + ".join(_said(output, s, f"{{v{i or ''}}}") for i, s in enumerate(sources))
     return Guard(
         "SIZE_RELATION",
         sources[0],
         test,
         "true",
-        f"({now},)",
+        f"'false: ' + {now}",
         others=tuple(sources[1:]),
         about=shown,
         remedy="pass sizes that keep this relation",
         form=_form(output, relation, names),
     )
+
+
+def _said(output: OutputGraph, source: Source, value: str) -> str:
+    """An expression for the words on what a number, or the shape of an array, is now."""
+    if _is_number(output, source):
+        return f"{f'{source.text} is '!r} + str({value})"
+    return f"{f'{source.text} has the shape '!r} + str({value}.shape)"
 
 
 def _form(output: OutputGraph, relation: Relation, names: list[str]) -> tuple[Any, ...]:

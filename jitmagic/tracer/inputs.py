@@ -156,7 +156,7 @@ class Inputs:
         meta = meta.with_shape(tuple(shape))
         node.meta = meta
         sizes = tuple(None if f else n for f, n in zip(free, value.shape, strict=True))
-        for each in guard.array_guard(array_source or source, value, sizes):
+        for each in guard.array_guard(array_source or source, value, sizes, marks.static_axes(value)):
             self.output.guards.add(each)
         tracker = ArrayTracker(node, meta, source)
         self.output.track(value, tracker)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -15,24 +16,32 @@ __all__ = ["array_guard", "dtype_guard", "layout", "layout_text", "writeable_gua
 CONTIGUOUS_C, CONTIGUOUS_F, ALIGNED, WRITEABLE = 0x1, 0x2, 0x100, 0x400  # bits of ndarray.flags.num
 
 
+_SIGNS = {1: "", 0: " (repeated)", -1: " (backwards)"}  # of strides
+
+
 def layout(array: np.ndarray[Any, Any]) -> tuple[int, ...]:
     """What a guard on memory order compares where an array is not contiguous."""
     return layout_key(array.shape, array.strides)
 
 
 def layout_text(array: np.ndarray[Any, Any]) -> str:
-    """The same for people: the axes from the longest stride to the shortest, ``1, -0`` if axis 0 runs backwards.
+    """The same for people: the axes from the longest stride to the shortest, ``1, 0 (backwards)``.
 
-    An axis that is repeated (stride 0) is marked with ``*``; axes of size 1 do not count.
+    Axes of size 1 do not count.
     """
     key = layout(array)
     order, signs = (key[: key.index(-2)], key[key.index(-2) + 1 :]) if key else ((), ())
-    marks = dict(zip(sorted(order), ({1: "", 0: "*", -1: "-"}[sign] for sign in signs), strict=True))
-    return ", ".join(f"{marks[axis]}{axis}" for axis in order) or "none"
+    marks = dict(zip(sorted(order), (_SIGNS[sign] for sign in signs), strict=True))
+    return ", ".join(f"{axis}{marks[axis]}" for axis in order) or "none"
 
 
-def array_guard(source: Source, value: np.ndarray[Any, Any], sizes: tuple[int | None, ...]) -> list[Guard]:
-    """ARRAY_MATCH: class, dtype, rank, sizes (None: free, but at least 2), memory order and alignment."""
+def array_guard(
+    source: Source, value: np.ndarray[Any, Any], sizes: tuple[int | None, ...], fixed: Collection[int] = ()
+) -> list[Guard]:
+    """ARRAY_MATCH: class, dtype, rank, sizes (None: free, but at least 2), memory order and alignment.
+
+    ``fixed`` are the axes that the user has marked as static.
+    """
     remedy = "pass arrays of one dtype and memory order"
     kind = Guard(
         "ARRAY_MATCH",
@@ -45,11 +54,14 @@ def array_guard(source: Source, value: np.ndarray[Any, Any], sizes: tuple[int | 
         remedy=remedy,
         form=("dtype",),
     )
-    return [kind, _sizes_guard(source, sizes), *_order_guards(source, value, remedy)]
+    return [kind, _sizes_guard(source, sizes, fixed), *_order_guards(source, value, remedy)]
 
 
-def _sizes_guard(source: Source, sizes: tuple[int | None, ...]) -> Guard:
+def _sizes_guard(source: Source, sizes: tuple[int | None, ...], fixed: Collection[int]) -> Guard:
     remedy = f"sizes that change become free by themselves; jm.mark_dynamic({source.text}, axis) says so in advance"
+    if fixed:
+        axes = f"ax{'i' if len(fixed) == 1 else 'e'}s {', '.join(map(str, sorted(fixed)))}"
+        remedy = f"jm.mark_static keeps {axes} of {source.text} at one size: without it, sizes that change become free"
     if None not in sizes:
         return Guard(
             "ARRAY_MATCH",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import CodeType
+from types import CodeType, NoneType
 from typing import Any
 
 from jitmagic.tracer.guards.guard import NOTHING, Guard
@@ -23,11 +23,12 @@ Names = Mapping[str, Any]  # G, B, C, K0, K1, ... and the names that tests may u
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The guard at ``position`` does not hold: ``now`` is the present value as text."""
+    """The guard at ``position`` does not hold: ``now`` is the present value as text, ``kind`` its class."""
 
     position: int
     guard: Guard
     now: str
+    kind: type = NoneType
 
 
 class _Missing(Exception):
@@ -82,13 +83,13 @@ def _failure(
         if eval(_compiled(guard.test.format(**slots)), {**names, **scope}):
             return None
     except Exception:  # a test that cannot be evaluated does not hold (row G16)
-        return Failure(position, guard, value_text(values[0]))
+        return Failure(position, guard, value_text(values[0]), type(values[0]))
     try:
         now = eval(_compiled(guard.now.format(**slots)), {**names, **scope})
     except Exception:  # the same for its description
         now = values[0]
     text = now if type(now) is str and guard.now != "{v}" else value_text(now)
-    return Failure(position, guard, f"another {text}" if text == guard.then else text)
+    return Failure(position, guard, f"another {text}" if text == guard.then else text, type(values[0]))
 
 
 def _read(source: Source, arguments: Mapping[str, Any], names: Names, known: dict[Source, Any]) -> Any:

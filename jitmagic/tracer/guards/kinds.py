@@ -24,6 +24,7 @@ from jitmagic.tracer.guards.naming import (
     items_now,
     length_now,
     name_now,
+    shared,
     value_text,
 )
 from jitmagic.tracer.guards.source import CellObjectSource, CellSource, ClosureSource, LocalSource, Source
@@ -56,6 +57,7 @@ NAMES: dict[str, Any] = {
     "dtype_now": dtype_now,
     "items_now": items_now,
     "length_now": length_now,
+    "shared": shared,
 }
 
 
@@ -77,7 +79,7 @@ def type_guard(source: Source, kind: type, span: Span | None = None) -> Guard:
 
 def identity_guard(source: Source, value: Any, kind: str = "ID_MATCH", span: Span | None = None) -> Guard:
     """ID_MATCH and its kin: this very object."""
-    label = getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or type(value).__name__
+    label = getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or name_now(value)
     return Guard(
         kind,
         source,
@@ -85,7 +87,9 @@ def identity_guard(source: Source, value: Any, kind: str = "ID_MATCH", span: Spa
         str(label),
         "name_now({v})",
         value,
-        remedy=f"give {source.text} its value once, before the first call",
+        remedy=constant_remedy(source)
+        if isinstance(source, LocalSource)
+        else f"give {source.text} its value once, before the first call",
         span=span,
         form=("is",),
     )
@@ -181,8 +185,8 @@ def alias_guard(source: Source, other: Source) -> Guard:
         "ALIAS",
         source,
         "{v} is {v1}",
-        f"{source.text} and {other.text} are one object",
-        "'the same object' if {v} is {v1} else 'two objects'",
+        "True (one object)",
+        "'True (one object)' if {v} is {v1} else 'False (two objects)'",
         others=(other,),
         about=f"{source.text} is {other.text}",
         form=("same",),
@@ -196,15 +200,16 @@ def no_alias_guard(sources: tuple[Source, ...]) -> Guard:
         test = "{v} is not {v1}"
     else:
         test = f"len({{{{{', '.join(f'id({n})' for n in names)}}}}}) == {len(sources)}"
-    shown = ", ".join(s.text for s in sources)
+    shown = [s.text for s in sources]
+    is_pair = len(sources) == 2
     return Guard(
         "NO_ALIASING",
         sources[0],
         test,
-        f"{shown} are different objects",
-        "'two of them are the same object'",
+        "False (two objects)" if is_pair else str(len(sources)),
+        "'True (the same object)'" if is_pair else f"shared({shown!r}, ({', '.join(names)}))",
         others=sources[1:],
-        about=f"{shown} are different objects",
+        about=" is ".join(shown) if is_pair else f"number of objects among {', '.join(shown)}",
         form=("distinct",),
     )
 
@@ -253,6 +258,9 @@ def _entry_text(entry: Any) -> str:
     return "absent" if entry is None else short_text(entry)
 
 
+NAMES["entry_text"] = _entry_text
+
+
 def class_attribute_guard(source: Source, cls: type, name: str, entry: Any) -> Guard:
     """The class's MRO still gives this entry (or none) for ``name``; edits of any base count (G08)."""
     found = _class_entry(cls, name)
@@ -261,7 +269,7 @@ def class_attribute_guard(source: Source, cls: type, name: str, entry: Any) -> G
         source,
         f"class_entry(type({{v}}), {name!r}) is {{k}}",
         _entry_text(found),
-        f"class_entry(type({{v}}), {name!r})",
+        f"entry_text(class_entry(type({{v}}), {name!r}))",
         found,
         about=f"{cls.__name__}.{name}",
         remedy="define the class once",
@@ -320,7 +328,7 @@ def own_class_attribute_guard(source: Source, cls: type, name: str) -> Guard:
         source,
         f"class_entry({{v}}, {name!r}) is {{k}}",
         _entry_text(found),
-        f"class_entry({{v}}, {name!r})",
+        f"entry_text(class_entry({{v}}, {name!r}))",
         found,
         about=f"{source.text}.{name}",
         remedy="define the class once",
@@ -454,7 +462,7 @@ def super_attribute_guard(source: Source, owner: type, name: str, entry: Any) ->
         source,
         f"super_entry(type({{v}}), {{k}}[0], {name!r}) is {{k}}[1]",
         _entry_text(found),
-        f"super_entry(type({{v}}), {{k}}[0], {name!r})",
+        f"entry_text(super_entry(type({{v}}), {{k}}[0], {name!r}))",
         (owner, found),
         about=f"super().{name}",
         remedy="define the class once",

@@ -6,8 +6,10 @@ user's may do anything when it is asked for a name or a length.
 
 from __future__ import annotations
 
+import enum
 import itertools
 import re
+from collections import Counter, OrderedDict, defaultdict, deque
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
@@ -22,7 +24,17 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["defaults_now", "defaults_text", "dtype_now", "home", "items_now", "length_now", "name_now", "value_text"]
+__all__ = [
+    "defaults_now",
+    "defaults_text",
+    "dtype_now",
+    "home",
+    "items_now",
+    "length_now",
+    "name_now",
+    "shared",
+    "value_text",
+]
 
 _QUALIFIED = (
     *(FunctionType, BuiltinFunctionType, WrapperDescriptorType, MethodDescriptorType),
@@ -30,7 +42,10 @@ _QUALIFIED = (
 )
 _NAMED = (*_QUALIFIED, ModuleType, np.ufunc)
 _CONTAINERS = (list, tuple, dict, set, frozenset)
-_PLAIN = (int, float, complex, str, bytes, bool, type(None), type(...), np.dtype, range, slice)
+_PLAIN = (int, float, complex, str, bytes, bool, type(None), type(...), range, slice)
+_WITH_LENGTH: tuple[Any, ...] = (*_CONTAINERS, deque)
+_WITH_MEMBERS = (dict, OrderedDict, defaultdict, Counter, set, frozenset)
+_TOLD = (np.ndarray, *_PLAIN)
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _SHOWN_CHARACTERS = 80
 _MOST_ITEMS, _MOST_LEVELS = 8, 3
@@ -46,10 +61,14 @@ def _text(value: Any, levels: int) -> str:
     kind = type(value)
     if kind in _PLAIN:
         return repr(value)
+    if issubclass(kind, np.dtype):
+        return str(value)
     if kind is np.ndarray:
         return f"array of {value.dtype}, shape {value.shape}"
     if issubclass(kind, np.generic) and kind.__module__ == "numpy":
         return repr(value)
+    if issubclass(kind, enum.Enum):
+        return _member_text(value)
     if issubclass(kind, type):
         return f"class {type.__getattribute__(value, '__name__')}"
     if kind in _NAMED:
@@ -57,6 +76,11 @@ def _text(value: Any, levels: int) -> str:
     if kind in _CONTAINERS and levels:
         return _container_text(value, levels - 1)
     return f"{kind.__name__} object"
+
+
+def _member_text(value: Any) -> str:
+    """``Color.RED``."""
+    return f"{type(value).__name__}.{object.__getattribute__(value, '_name_')}"
 
 
 def _container_text(value: Any, levels: int) -> str:
@@ -114,21 +138,33 @@ def home(value: Any) -> str:
 
 
 def name_now(value: Any) -> str:
-    """The name of a function, class or module; of anything else its class."""
+    """The name of a function, class, module or enum member; an array or dtype in words; else the class."""
     kind = type(value)
     if issubclass(kind, type):
         return str(type.__getattribute__(value, "__qualname__"))
     if kind in _QUALIFIED:
         return str(value.__qualname__)
-    return str(value.__name__) if kind in _NAMED else kind.__name__
+    if kind in _NAMED:
+        return str(value.__name__)
+    return value_text(value) if kind in _TOLD or issubclass(kind, (enum.Enum, np.dtype)) else kind.__name__
 
 
 def items_now(value: Any) -> Any:
-    """The keys of a built-in dict or the members of a set in order; of anything else its class."""
-    return list(value) if type(value) in (dict, set, frozenset) else length_now(value)
+    """The keys of a dict or the members of a set in order; of anything else its class."""
+    return list(value) if type(value) in _WITH_MEMBERS else length_now(value)
 
 
 def length_now(value: Any) -> str:
-    """``list of 3``; of what is no built-in container its class."""
+    """``list of 3``; of what is no container its class."""
     kind = type(value)
-    return f"{kind.__name__} of {len(value)}" if kind in _CONTAINERS else kind.__name__
+    base = next((c for c in _WITH_LENGTH if issubclass(kind, c)), None)
+    return kind.__name__ if base is None else f"{kind.__name__} of {base.__len__(value)}"
+
+
+def shared(names: list[str], values: tuple[Any, ...]) -> str:
+    """How many objects they are, and which are one: ``2 (y and z are one)``."""
+    groups: dict[int, list[str]] = {}
+    for name, value in zip(names, values, strict=True):
+        groups.setdefault(id(value), []).append(name)
+    same = [f"{' and '.join(group)} are one" for group in groups.values() if len(group) > 1]
+    return f"{len(groups)} ({', '.join(same)})"
