@@ -306,3 +306,48 @@ def loop_backwards(x):
         y[i - 1] += y[i] * x[i]
         x[i] = y[i - 1] * 0.5
     return np.sum(y * x)
+
+
+@program(args=vector)
+def written_to_places_named_twice(x):
+    y = np.zeros(6)
+    y[[0, 1, 1, 2]] = x[[3, 3, 4, 5]]
+    z = y.reshape(2, 3)
+    z[[0, 1, 1], [0, 1, 1]] += x[3:]
+    z[:, [0, 0]] *= x[:2]
+    return np.sum(z**2 * np.arange(6.0).reshape(2, 3))
+
+
+@program(args=vector)
+def computed_where_a_mask_says(x):
+    y = np.empty(6)
+    np.multiply(x, 2, out=y)
+    np.add(y, x * x, out=y, where=x > 0.9)
+    np.sqrt(y, out=y, where=y > 2)
+    return np.sum(y * np.arange(6.0))
+
+
+@program(args=vector)
+def computed_into_rows(x):
+    y = np.zeros((2, 6))
+    np.multiply(x, x[::-1], out=y, where=np.array([[True], [False]]))
+    np.exp(x, out=y[1], where=x < 1)
+    return np.sum(y * np.arange(12.0).reshape(2, 6))
+
+
+@program(args=vector)
+def defined_only_where_computed(x):
+    y = np.full(6, 0.5)
+    np.log(x - 1, out=y, where=x > 1)
+    return np.sum(y)
+
+
+@program(args=vector)
+def looked_up_in_lists(x):
+    return np.sum(np.interp(x, [0.0, 1.0, 2.0], [0.0, 3.0, 1.0])) + np.sum(np.interp(x, [0.0, 0.55, 3.0], x[:3]))
+
+
+@program(args=square)
+def symmetric_eigenvalues(x, b):
+    values, vectors = np.linalg.eigh(x + x.T)
+    return np.sum(values**3) + np.sum(vectors[:, 0] ** 2 * b)

@@ -132,6 +132,9 @@ class Reverse:
             return
         if isinstance(row.call, PureCall):
             row = row.call.row
+            if "into" in node.kwargs and row.vjp is not None and isinstance(row.call, np.ufunc):
+                self._spread_into(node, row)
+                return
         if row.vjp is None:
             raise no_rule(node, row)
         row = row if self.is_masked else undamped(row)
@@ -145,6 +148,27 @@ class Reverse:
             self._hand_over(self.stage.lower(args[place]), found[place])
         if self._isreached_from(self.stage.lower(kwargs)):
             raise no_rule(node, row)
+
+    def _spread_into(self, node: Node, row: Op) -> None:
+        """A ufunc with ``out=`` one array and ``where=``: what is not computed is what the array held before."""
+        stage = self.stage
+        kwargs = dict(node.kwargs)
+        into, mask = kwargs.pop("into"), kwargs.pop("where", True)
+        if not isinstance(into, Node) or self._isreached_from((kwargs, mask)):
+            raise no_rule(node, row)
+        g, ans = self._result(node)
+        if mask is not True:
+            where = np.broadcast_to(stage.lift(mask), ans.shape)
+            if into in self.reached:
+                self.add(into, np.where(where, 0, g))
+            g = np.where(where, g, 0)
+        args, options = by_position(row, stage.lift(node.args), stage.lift(kwargs))
+        places = [i for i, a in enumerate(stage.lower(args)) if self._isreached_from(a)]
+        found = dict(cotangents(row if self.is_masked else undamped(row), places, g, ans, args, options))
+        for place in places:
+            if place not in found:
+                raise no_rule(node, row)
+            self._hand_over(stage.lower(args[place]), found[place])
 
     def _result(self, node: Node) -> tuple[Any, Any]:
         """The cotangent and the result, both as a rule wants them."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitmagic.errors import Unsupported
 from jitmagic.graph import ArrayMeta, Node
 from jitmagic.graph.node import nodes_in
 from jitmagic.graph.shapes import hint_of
@@ -105,25 +104,19 @@ def _update_index(walk: Reverse, node: Node) -> bool:
 def _of_winners(walk: Reverse, node: Node, part: Any) -> Any:
     """``part`` with 0 for the values that a later one at the same place has overwritten."""
     base, _, path, index = node.args
-    if not any(isinstance(n.meta, ArrayMeta) and n.meta.dtype.kind in "iu" for n in nodes_in(index)):
-        return part if not _has_list(index) else _checked_list(index, part)
+    of_arrays = any(isinstance(n.meta, ArrayMeta) and n.meta.dtype.kind in "iu" for n in nodes_in(index))
+    if not of_arrays and not _has_repeats(index):
+        return part
     order = np.reshape(np.cumsum(np.ones_like(part, dtype=np.int64, subok=False)), part.shape)
     empty = np.zeros_like(walk.stage.value(base), dtype=np.int64, subok=False)
     last = walk.stage.call(UPDATE_INDEX, (empty, order, path, index))
     return np.where(_follow(walk, last, path)[walk.stage.lift(index)] == order, part, 0)
 
 
-def _has_list(index: Any) -> bool:
-    parts = index if isinstance(index, tuple) else (index,)
-    return any(isinstance(p, list | np.ndarray) for p in parts)
-
-
-def _checked_list(index: Any, part: Any) -> Any:
-    """Lists of integers are known now: without repeats nothing is overwritten."""
-    for each in index if isinstance(index, tuple) else (index,):
-        if isinstance(each, list | np.ndarray) and len(np.unique(each)) < np.size(each):
-            raise Unsupported("no-derivative", "a write to a list of places with repeats")
-    return part
+def _has_repeats(index: Any) -> bool:
+    """Whether a list of places, which is known now, may name one twice."""
+    lists = [p for p in (index if isinstance(index, tuple) else (index,)) if isinstance(p, list | np.ndarray)]
+    return any(len(np.unique(each)) < np.size(each) for each in lists if np.asarray(each).dtype.kind in "iu")
 
 
 def _zero_of(g: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.errors import UserError
+from jitmagic.ops.gradients.calls import invoke
 from jitmagic.ops.gradients.indexing import placed
 from jitmagic.ops.gradients.shapes import as_operand, axes_of, cast, fit, shape_of
 
@@ -66,18 +67,27 @@ def of_extract(g: Any, ans: Any, condition: Any, arr: Any) -> Any:
     return np.reshape(placed(np.reshape(arr, -1), g, index), shape_of(arr))
 
 
+def _table(values: Any) -> Any:
+    return np.asarray(values) if isinstance(values, list | tuple) else values
+
+
+def _picked(table: Any, place: Any) -> Any:
+    """``table[place]``, also of a plain array at places that a graph computes."""
+    return invoke(np.take, table, place)
+
+
 def _interval(x: Any, xp: Any) -> Any:
     """The index of the known point before each ``x``, and whether ``x`` lies between the first and the last."""
-    xp = np.asarray(xp) if isinstance(xp, list | tuple) else xp
+    xp = _table(xp)
     place = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, shape_of(xp)[0] - 2)
     return place, (x >= xp[0]) & (x <= xp[-1])
 
 
 def _slopes(x: Any, xp: Any, fp: Any) -> Any:
-    xp, fp = (np.asarray(v) if isinstance(v, list | tuple) else v for v in (xp, fp))
+    xp, fp = _table(xp), _table(fp)
     place, inside = _interval(x, xp)
-    left, right = (np.take(fp, p) for p in (place, place + 1))
-    slope = (right - left) / (np.take(xp, place + 1) - np.take(xp, place))
+    left, right = (_picked(fp, p) for p in (place, place + 1))
+    slope = (right - left) / (_picked(xp, place + 1) - _picked(xp, place))
     return place, inside, slope
 
 
@@ -100,7 +110,8 @@ def interp_of_values(
 ) -> Any:
     _no_period(period)
     place, inside = _interval(x, xp)
-    weight = np.clip((x - xp[place]) / (xp[place + 1] - xp[place]), 0, 1)
+    xp = _table(xp)
+    weight = np.clip((x - _picked(xp, place)) / (_picked(xp, place + 1) - _picked(xp, place)), 0, 1)
     counted = inside | ((x < xp[0]) & (left is None)) | ((x > xp[-1]) & (right is None))
     g = np.where(counted, g, 0)
     return cast(placed(fp, g * (1 - weight), (place,)) + placed(fp, g * weight, (place + 1,)), fp)
@@ -111,7 +122,8 @@ def interp_of_points(
 ) -> Any:
     _no_period(period)
     place, inside, slope = _slopes(x, xp, fp)
-    weight = (x - xp[place]) / (xp[place + 1] - xp[place])
+    xp = _table(xp)
+    weight = (x - _picked(xp, place)) / (_picked(xp, place + 1) - _picked(xp, place))
     g = np.where(inside, -g * slope, 0)
     return cast(placed(xp, g * (1 - weight), (place,)) + placed(xp, g * weight, (place + 1,)), xp)
 
