@@ -135,6 +135,11 @@ CATALOGUE = _rows(
         "it has a graph break, and {detail} would see the variables of the pieces it is split into",
         "pass the variables that are needed, as a dict",
     ),
+    (
+        "callers",
+        "it calls {detail}, between which a compiled function would stand",
+        "move the array work into a function of its own",
+    ),
     ("generator", "{detail} is a generator or coroutine", "return a list or an array"),
     ("self-containing", "{detail} contains itself", "break the cycle"),
     (

@@ -14,10 +14,12 @@ from typing import Any
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.frame import Frame, frame_of
 
-__all__ = ["asks_for_its_variables", "looks_at_callers"]
+__all__ = ["asks_for_its_variables", "looks_at_callers", "looks_past_it"]
 
 _VARIABLES = {"locals": 1, "vars": 1, "dir": 1, "eval": 2, "exec": 2}  # name -> arguments with which it does not look
 _FRAMES = frozenset({"f_locals", "tb_frame", "walk_stack", "walk_tb"})
+_WALKERS = frozenset({"extract_stack", "format_stack", "print_stack", "getouterframes", "walk_stack"})
+_STEPS = frozenset({"f_back", "_getframe", "warn"})
 _CALLERS = frozenset({"_getframe", "currentframe", "f_back", "getouterframes"})
 
 
@@ -59,7 +61,67 @@ def looks_at_callers(function: FunctionType) -> str:
         return "inspect.stack"
     if "warn" in names and _warns_for_callers(function):
         return "a warning with stacklevel"
+    return looks_past_it(function)
+
+
+def looks_past_it(function: FunctionType) -> str:
+    """Which function that this one calls looks further than at its caller, or an empty text.
+
+    The caller itself is the user's function, split or not; between that and its own caller our frames stand. Only
+    functions of the same module, called by their names, are looked into.
+    """
+    known, waiting = {function}, [function]
+    while waiting:
+        for callee in _called(waiting.pop()):
+            if _levels(callee) > 1:
+                return f"{callee.__qualname__}(), which looks at the callers of its caller"
+            if callee not in known:
+                known.add(callee)
+                waiting.append(callee)
     return ""
+
+
+def _called(function: FunctionType) -> Iterator[FunctionType]:
+    for name in dict.fromkeys(_names(function.__code__)):
+        found = function.__globals__.get(name)
+        if type(found) is FunctionType and found.__globals__ is function.__globals__:
+            yield getattr(getattr(found, "jit", None), "plain", found)
+
+
+def _levels(function: FunctionType) -> int:
+    """How many frames above its own the function looks at, as far as its text tells; 99 for all of them."""
+    names = set(_names(function.__code__))
+    if names & _WALKERS or {"inspect", "stack"} <= names:
+        return 99
+    if not names & _STEPS:
+        return 0
+    try:
+        tree = frame_of(function).node
+    except Unsupported:
+        return 0
+    loops = [n for n in ast.walk(tree) if isinstance(n, ast.While | ast.For)]
+    if any(_is_step_back(n) for loop in loops for n in ast.walk(loop)):
+        return 99
+    nodes = list(ast.walk(tree))
+    first = max((_level_of_call(n) for n in nodes if isinstance(n, ast.Call)), default=0)
+    return first + sum(map(_is_step_back, nodes))
+
+
+def _is_step_back(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "f_back"
+
+
+def _level_of_call(call: ast.Call) -> int:
+    """The frame that a call gets or speaks of: 0 is that of the function itself."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    given, default = {
+        "_getframe": (call.args[:1], 0),
+        "warn": ([k.value for k in call.keywords if k.arg == "stacklevel"] + call.args[2:3], 1),
+    }.get(name, ([], 0))
+    level = default
+    if given:
+        level = given[0].value if isinstance(given[0], ast.Constant) and type(given[0].value) is int else 99
+    return level - default
 
 
 def _names(code: CodeType) -> Iterator[str]:

@@ -22,12 +22,12 @@ from jitmagic.tracer.emit import Emitter
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.expressions import EXPRESSIONS
 from jitmagic.tracer.finish import add_final_guards, late_guards
-from jitmagic.tracer.frame import Frame, frame_of
+from jitmagic.tracer.frame import Frame, frame_of, is_piece
 from jitmagic.tracer.generator_frames import run_generator
 from jitmagic.tracer.generators import GeneratorTracker
 from jitmagic.tracer.guards import ClosureSource, LocalSource
 from jitmagic.tracer.language import Language
-from jitmagic.tracer.looking import asks_for_its_variables
+from jitmagic.tracer.looking import asks_for_its_variables, looks_past_it
 from jitmagic.tracer.operators import binary, compare
 from jitmagic.tracer.output import OutputGraph, Policy
 from jitmagic.tracer.resume import DRAWN, BreakHere, Continuation, continue_after
@@ -92,6 +92,8 @@ def _new_output(options: Options, state: FrameState, policy: Policy) -> OutputGr
 
 def _attempt(function: FunctionType, arguments: dict[str, Any], output: OutputGraph) -> Capture:
     frame = _frame(function)
+    if not is_piece(function.__code__) and (looking := looks_past_it(function)):  # defined since it was compiled
+        raise PlainRun("callers", looking)
     output.is_strict = "raise" in np.geterr().values()
     tx = _evaluator(function, frame, arguments, output)
     with np.errstate(all="ignore"):
