@@ -53,3 +53,28 @@ def test_ufuncs_of_numpy_scalars(name: str, dtype: str) -> None:
 def test_functions_of_math(name: str) -> None:
     """libm's functions; outside of their domain the error is Python's."""
     _check(f"math.{name}", "float64", _values(name))
+
+
+SHIFTS = """
+def f(x, n):
+    s = 0
+    t = n
+    for i in range(len(x)):
+        s += (x[i] >> 1) + (x[i] >> 3)
+        t = ((t << 5) + t + i) & 0xFFFFFFFF
+        t = t ^ (t >> 7)
+        s += (t & 1) + (True << 2)
+    return s, t
+"""
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64", "bool"])
+def test_shifts_by_constants(dtype: str) -> None:
+    """Of NumPy's ints to the right, of Python's ints both ways; those grow as they please."""
+    plain, compiled = define(SHIFTS, "loop shifts", np=np), jm.compile(define(SHIFTS, "loop shifts", np=np))
+    rng = np.random.default_rng(0)
+    ends = np.array([0, 1, -1, 2**63 - 1, -(2**63), 2**31, -(2**31)])
+    for x in (rng.integers(-120, 120, 30).astype(dtype), ends.astype(dtype), rng.random(9)):
+        for n in (3, -3, 2**40, 2**58, 2**70, True):
+            assert outcome(compiled, [x, n]) == outcome(plain, [x, n])
+    assert bool(loop_calls(compiled)) is (dtype not in ("uint64", "bool"))  # which no region holds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 import jitmagic as jm
 from jitmagic.backends.regions.emit import emit
 from jitmagic.backends.regions.machine import optimised
+from jitmagic.backends.regions.translate import translate
 from tests.loops.outcomes import loop_calls, outcome
 from tests.loops.programs import PROGRAMS
 
@@ -76,6 +78,17 @@ def test_the_least_of_three_ints_waits_for_the_last_round_last() -> None:
     (made,) = [line for line in lines[:last] if line.strip().startswith(f"{waits} = ")]
     row = lines[last + 1].split(", ")[1].partition(" + ")[0]  # of the element that is stored
     assert f"load_int64(a0, {row} + " in made
+
+
+def test_loops_that_check_their_indices_are_not_written_out() -> None:
+    """They are for rare calls, and would take as long to compile as the others; each names itself, as LLVM asks."""
+    text = translate(_kernel("wave_2d"))
+    marked = re.findall(r"!llvm\.loop (!\d+)", text)
+    assert len(set(marked)) == len(marked) > 0
+    for name in marked:
+        assert f"\n{name} = distinct !{{ {name}, " in text
+    assert "llvm.loop.unroll.disable" in text
+    assert "!llvm.loop" not in translate(_kernel("collatz"))
 
 
 def test_ctrl_c_stops_a_long_loop() -> None:

@@ -13,6 +13,7 @@ Different arrays of a region never share memory that is written, which every loa
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,6 +28,7 @@ from jitmagic.errors import InternalError
 __all__ = ["ENTRY", "translate"]
 
 ENTRY = "jitmagic_kernel"
+PROVEN = "_proven"  # how the test ends in whose ``else`` the loops check their indices
 
 
 def translate(source: str) -> str:
@@ -43,7 +45,7 @@ def translate(source: str) -> str:
             outer.linkage = "internal"
             outer.attributes.add("noinline")  # what it reads of its block must not move to where that is written
             parts[definition.name] = outer
-    return str(module)
+    return _COLD_LINE.sub(r"\1 = distinct !{ \1, \2 }", str(module))  # a loop is named by a node that names itself
 
 
 def _translated(module: ir.Module, definition: ast.FunctionDef, parts: Mapping[str, ir.Function]) -> ir.Function:
@@ -108,6 +110,7 @@ class _Translation:
     fixed: Mapping[str, Any]
     places: dict[str, Any] = field(default_factory=dict)
     loops: list[tuple[Any, Any]] = field(default_factory=list)  # (where continue goes, where break goes)
+    is_cold: bool = False  # whether the loops here check their indices: such calls are rare
 
     # -- statements
     def block(self, statements: list[ast.stmt]) -> None:
@@ -158,10 +161,13 @@ def _if(t: _Translation, node: ast.If) -> None:
     branch = t.builder.cbranch(t.truth(node.test), body, orelse)
     if isinstance(node.body[0], ast.Return):
         branch.set_weights(UNLIKELY)
+    was_cold, is_proof = t.is_cold, isinstance(node.test, ast.Name) and node.test.id.endswith(PROVEN)
     for block, statements in ((body, node.body), (orelse, node.orelse)):
         if statements:
             t.builder.position_at_end(block)
+            t.is_cold = was_cold or (is_proof and block is orelse)
             t.block(statements)
+            t.is_cold = was_cold
             if not t.builder.block.is_terminated:
                 t.builder.branch(after)
     t.builder.position_at_end(after)
@@ -232,13 +238,27 @@ def _pieces(t: _Translation, node: ast.For, counter: Any, stop: Any, step: Any) 
     b.position_at_end(more)
     reached = b.add(b.load(counter), step, flags=("nsw",))
     b.store(reached, counter)
-    b.cbranch(b.icmp_signed(goes_on, reached, end), body, following)
+    again = b.cbranch(b.icmp_signed(goes_on, reached, end), body, following)
+    if t.is_cold:
+        name = f"{_COLD} {function.name} {len(function.blocks)}"
+        again.set_metadata("llvm.loop", t.words.module.add_metadata([name, *_as_it_is(t)]))
     b.position_at_end(following)
     b.cbranch(b.icmp_signed(goes_on, reached, stop), head, after).set_weights(UNLIKELY)
     b.position_at_end(none)
     CALLS["poll"](t.words, I64(1))
     b.branch(after)
     b.position_at_end(after)
+
+
+_COLD = "cold loop"
+_COLD_LINE = re.compile(rf'^(!\d+) = !{{ !"{_COLD} [^"]*", (.*) }}$', re.MULTILINE)
+
+
+def _as_it_is(t: _Translation) -> list[Any]:
+    """What keeps LLVM from writing rounds of a loop out."""
+    module = t.words.module
+    off = module.add_metadata(["llvm.loop.unroll.disable"])
+    return [off, module.add_metadata(["llvm.loop.vectorize.enable", I1(0)])]
 
 
 def _goes_on(t: _Translation, now: Any, stop: Any, step: Any) -> Any:

@@ -7,10 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from jitmagic.graph import region as ir
 from jitmagic.tracer.loops.folds import is_fold
 from jitmagic.tracer.loops.kinds import variable
 from jitmagic.tracer.loops.rules import (
+    INTS,
     binary_types,
     compare_type,
     function_types,
@@ -29,6 +32,8 @@ BINARY: Mapping[type[ast.operator], str] = {
     ast.Mod: "mod",
     ast.Pow: "pow",
     ast.BitAnd: "and_",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
     ast.BitOr: "or_",
     ast.BitXor: "xor",
 }
@@ -42,6 +47,7 @@ COMPARE: Mapping[type[ast.cmpop], str] = {
 }
 LITERAL_TYPES: Mapping[type, str] = {bool: "pybool", int: "pyint", float: "pyfloat"}
 WORD = 2**62  # Python ints in a region stay below this size; a result that might not leaves the region
+SHIFTS = 62  # by fewer bits than that
 
 
 class Outside:
@@ -183,10 +189,25 @@ def _flattened(e: Expressions, node: ast.Subscript) -> tuple[ir.ArrayParameter |
 def _operation(operator: str, left: ir.Expr, right: ir.Expr) -> ir.Expr:
     if operator == "pow" and {left.type, right.type} <= {"pyint", "pybool"}:
         return _int_power(left, right)
+    if operator in ("lshift", "rshift") and (shifted := _shifted(operator, left, right)) is not None:
+        return shifted
     if operator == "truediv" and {left.type, right.type} <= {"pyint", "pybool"}:
         return ir.Binary("intdiv", cast(left, "pyint"), cast(right, "pyint"), "pyfloat")
     inner, result = binary_types(operator, left.type, right.type)
     return ir.Binary(operator, cast(left, inner), cast(right, inner), result)
+
+
+def _shifted(operator: str, left: ir.Expr, right: ir.Expr) -> ir.Expr | None:
+    """A shift by a constant as a product or a quotient, which rounds down too; None where it is neither."""
+    if not isinstance(right, ir.Const) or right.type != "pyint" or not 0 <= right.value < SHIFTS:
+        return None
+    factor = 1 << int(right.value)
+    if left.type in ("pyint", "pybool"):
+        is_left = operator == "lshift"
+        return ir.Binary("mul" if is_left else "floordiv", cast(left, "pyint"), ir.Const(factor, "pyint"), "pyint")
+    if operator == "rshift" and left.type in INTS and factor <= np.iinfo(left.type).max:
+        return ir.Binary("floordiv", left, cast(ir.Const(factor, "pyint"), left.type), left.type)
+    return None
 
 
 def _int_power(base: ir.Expr, exponent: ir.Expr) -> ir.Expr:
