@@ -6,6 +6,7 @@ package ``safetensors`` reads and writes it, and is needed only for files with t
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import zipfile
@@ -35,6 +36,8 @@ def save(obj: Module | Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     write = {".npz": _write_npz, ".safetensors": _write_safetensors}[_ending(target)]
     state = obj.state_dict() if isinstance(obj, Module) else obj
     arrays = {name: _checked(name, value) for name, value in state.items()}
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
     beside = target.with_name(f".{target.stem}.{os.getpid()}{target.suffix}")
     try:
         write(beside, arrays)
@@ -46,13 +49,11 @@ def save(obj: Module | Mapping[str, Any], path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> dict[str, np.ndarray[Any, Any]]:
     """The state dict in a file: new arrays by name, for ``load_state_dict``.
 
-    Raises UserError for another ending, OSError where the file cannot be read, ValueError for one that holds objects.
+    Raises UserError for another ending and for a file that is none, is damaged or holds objects; OSError where it
+    cannot be read.
     """
     source = Path(path)
-    if _ending(source) == ".npz":
-        with np.load(source, allow_pickle=False) as found:
-            return {name: found[name] for name in found.files}
-    return dict(_safetensors().load_file(source))
+    return _read_npz(source) if _ending(source) == ".npz" else _read_safetensors(source)
 
 
 def _ending(path: Path) -> str:
@@ -81,6 +82,30 @@ def _write_npz(path: Path, arrays: dict[str, Any]) -> None:
 
 def _write_safetensors(path: Path, arrays: dict[str, Any]) -> None:
     _safetensors().save_file({name: np.asarray(a, order="C") for name, a in arrays.items()}, path)
+
+
+def _read_npz(path: Path) -> dict[str, np.ndarray[Any, Any]]:
+    with open(path, "rb") as file:
+        if not zipfile.is_zipfile(file):
+            raise UserError(f"{path.name} is no npz file, or it is damaged: an npz file is a zip archive of arrays")
+        file.seek(0)
+        try:
+            with np.load(file, allow_pickle=False) as found:
+                return {name: found[name] for name in found.files}
+        except (ValueError, EOFError, zipfile.BadZipFile) as error:
+            if "allow_pickle" in str(error):
+                raise UserError(f"{path.name} holds Python objects, which jitmagic never unpickles") from None
+            raise UserError(f"{path.name} is damaged: {error}") from error
+
+
+def _read_safetensors(path: Path) -> dict[str, np.ndarray[Any, Any]]:
+    package = _safetensors()
+    with open(path, "rb"):  # its own error does not name the file
+        pass
+    try:
+        return dict(package.load_file(path))
+    except Exception as error:  # of the package, for what it cannot read
+        raise UserError(f"{path.name} is no safetensors file, or it is damaged: {error}") from error
 
 
 def _safetensors() -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import pickle
 import sys
 from pathlib import Path
 from typing import Any
@@ -68,8 +70,41 @@ def test_objects_are_refused_and_the_old_file_stays(tmp_path: Path) -> None:
 
 def test_a_file_with_pickles_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "bad.npz", a=np.array([{"b": 1}], dtype=object))
-    with pytest.raises(ValueError, match="allow_pickle"):
+    with pytest.raises(UserError, match="never unpickles"):
         nn.load(tmp_path / "bad.npz")
+
+
+@pytest.mark.parametrize("kind", ["text", "pickle", "npy", "cut off", "empty", "changed"])
+def test_a_damaged_file_is_named(tmp_path: Path, kind: str) -> None:
+    path, whole = tmp_path / "net.npz", tmp_path / "whole.npz"
+    nn.save(net(), whole)
+    content = bytearray(whole.read_bytes())
+    content[len(content) // 3] ^= 255
+    contents = {"text": b"hello", "pickle": pickle.dumps({"a": 1}), "npy": _npy(), "empty": b"",
+                "cut off": whole.read_bytes()[:200], "changed": bytes(content)}  # fmt: skip
+    path.write_bytes(contents[kind])
+    with pytest.raises(UserError, match=r"net\.npz (is no npz file|is damaged)"):
+        nn.load(path)
+
+
+def _npy() -> bytes:
+    file = io.BytesIO()
+    np.save(file, np.ones(3))
+    return file.getvalue()
+
+
+def test_a_damaged_safetensors_file_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("safetensors", reason="the package safetensors is not installed")
+    (tmp_path / "net.safetensors").write_bytes(b"hello, this is none")
+    with pytest.raises(UserError, match=r"net\.safetensors is no safetensors file"):
+        nn.load(tmp_path / "net.safetensors")
+
+
+def test_what_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"missing\.npz"):
+        nn.load(tmp_path / "missing.npz")
+    with pytest.raises(FileNotFoundError, match=r"no such folder: .*nowhere"):
+        nn.save(net(), tmp_path / "nowhere" / "net.npz")
 
 
 def test_other_endings_and_lazy_parameters_are_refused(tmp_path: Path) -> None:
