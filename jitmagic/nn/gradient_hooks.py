@@ -10,7 +10,7 @@ from jitmagic.autograd.node import FunctionNode
 from jitmagic.autograd.recorded import raw
 from jitmagic.autograd.tensor import Tensor
 
-__all__ = ["GradientHooks"]
+__all__ = ["GradientHooks", "behind_node"]
 
 Hook = Callable[..., Any]
 Gradients = Any  # a tuple of Tensors and None
@@ -78,6 +78,13 @@ def _through(name: str, values: tuple[Any, ...], show: Callable[[Gradients], Gra
     places = [i for i, v in enumerate(values) if isinstance(v, Tensor) and v.requires_grad]
     if not places or not is_grad_enabled():
         return values, False
+    return behind_node(name, values, places, show), True
+
+
+def behind_node(
+    name: str, values: tuple[Any, ...], places: list[int], show: Callable[[Gradients], Gradients]
+) -> tuple[Any, ...]:
+    """The values, those at ``places`` behind one node that gives their gradients to ``show``."""
 
     def pull(cotangents: list[Any], as_tensors: bool) -> list[Any]:
         arrived: list[Any] = [None] * len(values)
@@ -92,4 +99,4 @@ def _through(name: str, values: tuple[Any, ...], show: Callable[[Gradients], Gra
     for index, place in enumerate(places):
         value = values[place]
         passed[place] = type(value)._made(value._values, (node, index), value._version)
-    return tuple(passed), True
+    return tuple(passed)

@@ -117,6 +117,11 @@ CATALOGUE = _rows(
         "{detail} runs as plain Python: written out, its steps in time make a long graph",
         "jitmagic.configure(allow_rnn=True) captures it with what is around it",
     ),
+    (
+        "backward-hook",
+        "{detail} has backward hooks, which are shown gradients one by one",
+        "nothing, if they are meant to stay; the remove() of their handles takes them off",
+    ),
     ("schedule", "{detail} is known only when the graph has run", "call scheduler.step() at the end of the step"),
     (
         "shape-assignment",

@@ -18,6 +18,7 @@ from jitmagic.tracer import (
     function_calls,
     gradient_calls,
     graph_calls,
+    hook_calls,
     iteration_calls,
     itertools_calls,
     numpy_calls,
@@ -152,6 +153,7 @@ BUILTINS: dict[Any, Handler] = {
     **slot_calls.ROWS,
     **numpy_calls.ROWS,
     **optimizer_calls.ROWS,
+    **hook_calls.ROWS,
     **schedules.ROWS,
     **elementwise_calls.ROWS,
 }

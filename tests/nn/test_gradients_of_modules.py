@@ -9,6 +9,7 @@ import pytest
 
 import jitmagic as jm
 from jitmagic import nn
+from tests.nn.running import same
 
 X = np.arange(6.0).reshape(2, 3)
 
@@ -175,3 +176,28 @@ def test_compiled_modules_of_tensors_have_the_gradients_of_plain_ones() -> None:
         np.testing.assert_array_equal(parameter.grad.numpy(), grad)
     compiled(X)
     assert compiled.jit.compiles == 1
+
+
+HOOKED = """
+m = nn.Sequential(nn.Linear(3, 3), nn.Tanh())
+seen = []
+m[1].register_full_backward_hook(lambda module, into, out: seen.append(len(into)))
+m[1].register_full_backward_pre_hook(lambda module, out: (out[0] * 2,))
+x = np.arange(6.0).reshape(2, 3)
+def f(x):
+    y = m(x)
+    return y
+"""
+
+
+def test_backward_hooks_of_a_compiled_module_break_the_graph_by_name() -> None:
+    calls = ["m.requires_grad_() is m", "f(x).sum().backward()", "[p.grad for p in m.parameters()]", "seen"]
+    found = same(HOOKED, calls, breaks=None)
+    assert [b.code for b in found.breaks] == ["backward-hook"]
+    assert found.breaks[0].reason.startswith("m[1] has backward hooks")
+
+
+def test_backward_hooks_cost_nothing_where_there_is_no_gradient() -> None:
+    same(HOOKED, ["f(x)", "seen"], [1])
+    quiet = "def quiet(x):\n    with jm.no_grad():\n        return f(x).numpy()\n"
+    same(HOOKED + quiet, ["m.requires_grad_() is m", "quiet(x)", "quiet(x + 1)", "seen"])

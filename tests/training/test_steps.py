@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jitmagic as jm
 from tests.training.worlds import PRELUDE, same_steps
 
 FIVE = [f"step(model, opt, X[{i}], Y[{i}])" for i in range(5)]
@@ -553,3 +554,9 @@ def step(x):
     assert gradient.flags.c_contiguous
     w, x = found.names["w"].numpy(), found.names["X"][1]
     np.testing.assert_allclose(gradient, (1 - np.tanh(x @ w.T) ** 2).T @ x, rtol=1e-5, atol=1e-5)
+
+
+def test_the_second_compile_says_that_the_state_was_made() -> None:
+    text = PRELUDE + "opt = jm.optim.Adam(model.parameters())\n" + STEP
+    found = same_steps(text, FIVE[:3], entries=2, dtypes=[np.float64])
+    assert [r.remedy.partition(":")[0] for r in jm.recompiles(found.names["step"])] == ["nothing"]

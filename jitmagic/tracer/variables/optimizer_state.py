@@ -35,6 +35,9 @@ def wrap_state(builder: Builder, value: State, source: Source) -> VariableTracke
     return tracker
 
 
+MADE_AT_FIRST = "nothing: the optimiser makes its state in the first step, and the second finds it"
+
+
 class Finder:
     """Gives what ``state`` holds for ``key``, None if it holds nothing any more; keeps neither alive."""
 
@@ -92,7 +95,14 @@ class StateTracker(VariableTracker):
         held = weakref.ref(real)
         output.guards.add(
             expression_guard(
-                "DICT_KEYS", self.source, "{k}() not in {v}", "absent", "'present'", constant=held, about=about
+                "DICT_KEYS",
+                self.source,
+                "{k}() not in {v}",
+                "absent",
+                "'present'",
+                constant=held,
+                about=about,
+                remedy=MADE_AT_FIRST,
             )
         )
         return None
