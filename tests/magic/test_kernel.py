@@ -43,6 +43,14 @@ def _text(kind: str, content: dict[str, Any]) -> str:
     return str(content["data"]["text/plain"]) if "data" in content else str(content["ename"])
 
 
+def _goes_on(outputs: list[tuple[str, Any]], content: dict[str, Any]) -> bool:
+    """A stream comes in pieces when it likes, in the middle of a line as well: put them together."""
+    if not outputs or outputs[-1][0] != "stream" or outputs[-1][1]["name"] != content["name"]:
+        return False
+    outputs[-1][1]["text"] += content["text"]
+    return True
+
+
 class Kernel:
     """A running kernel."""
 
@@ -54,6 +62,8 @@ class Kernel:
 
         def keep(message: dict[str, Any]) -> None:
             kind = message["header"]["msg_type"]
+            if kind == "stream" and _goes_on(outputs, message["content"]):
+                return
             if kind in ("stream", "display_data", "execute_result", "error", "update_display_data"):
                 outputs.append((kind, message["content"]))
 
