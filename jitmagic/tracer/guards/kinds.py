@@ -360,7 +360,7 @@ def function_guards(source: Source, function: Any) -> list[Guard]:
 
 def meant_code(function: Any) -> Any:
     """The code of the user's function behind a compiled one; of any other function its own."""
-    handle = dict.get(function.__dict__, "jit")  # which the dict itself does not show
+    handle: Any = dict.get(function.__dict__, "jit")  # which the dict itself does not show
     serves = getattr(type(handle), "serves", None)
     is_ours = type(serves) is FunctionType and serves.__module__.startswith("jitmagic.") and serves(handle, function)
     return handle.plain.__code__ if is_ours else function.__code__
