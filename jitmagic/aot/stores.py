@@ -66,6 +66,8 @@ def surely_casts(update: Node) -> bool:
     """True if no value can warn or fail when it is stored."""
     base, value = update.args[:2]
     assert isinstance(base.meta, ArrayMeta)
+    if isinstance(value, np.generic):
+        return np.can_cast(value.dtype, base.meta.dtype, "safe")
     if not isinstance(value, Node):
         return type(value) in (bool, int, float) and np.can_cast(np.min_scalar_type(value), base.meta.dtype, "safe")
     return isinstance(value.meta, ArrayMeta) and np.can_cast(value.meta.dtype, base.meta.dtype, "safe")

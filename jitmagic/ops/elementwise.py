@@ -108,8 +108,8 @@ def turned(g: Any, *operands: Any) -> Any:
 
 SUM = elementwise(same, same, damped=False)
 DIFFERENCE = elementwise(same, turned, damped=False)
-PRODUCT = elementwise(lambda g, ans, x, y: g * y, lambda g, ans, x, y: g * x)
-QUOTIENT = elementwise(lambda g, ans, x, y: g / y, of_divisor)
+PRODUCT = elementwise(lambda g, ans, x, y: g * y, lambda g, ans, x, y: g * x, factors=(1, 0))
+QUOTIENT = elementwise(lambda g, ans, x, y: g / y, of_divisor, factors=(1, None))
 REMAINDER = elementwise(same, lambda g, ans, x, y: -g * np.floor_divide(x, y))
 MODULUS = elementwise(modulus)
 

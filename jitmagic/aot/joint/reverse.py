@@ -6,7 +6,7 @@ a caller asks for them. Rules stand in the ops' rows, those of the nodes that on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
@@ -52,7 +52,7 @@ def pull(
     """
     known = list(stage.graph.nodes) if nodes is None else list(nodes)
     reached = reached_from(known, targets)
-    walk = Reverse(stage, frozenset(targets), reached, any(map(_masks, reached)))
+    walk = Reverse(stage, frozenset(targets), reached, masked_in(known, reached))
     for node, cotangent in seeds.items():
         walk.add(node, cotangent)
     for node in reversed(known):
@@ -67,6 +67,15 @@ def reached_from(nodes: Iterable[Node], targets: Sequence[Node]) -> set[Node]:
         if node not in reached and _carries(node) and not reached.isdisjoint(node.operands()):
             reached.add(node)
     return reached
+
+
+def masked_in(nodes: Sequence[Node], reached: Collection[Node]) -> set[Node]:
+    """The values of which something later may leave elements out, so that cotangents are 0 there."""
+    found: set[Node] = set()
+    for node in reversed(nodes):
+        if node in found or (node in reached and _masks(node)):
+            found.update(node.operands())
+    return found
 
 
 def _masks(node: Node) -> bool:
@@ -89,12 +98,15 @@ def _carries(node: Node) -> bool:
 
 @dataclass(slots=True)
 class Reverse:
-    """The walk. ``cotangents`` maps a node to what has arrived so far; of a tuple, entry by entry."""
+    """The walk. ``cotangents`` maps a node to what has arrived so far; of a tuple, entry by entry.
+
+    ``masked`` are the values of which elements may be left out later.
+    """
 
     stage: Stage
     targets: frozenset[Node]
     reached: set[Node]
-    is_masked: bool
+    masked: set[Node]
     cotangents: dict[Node, Any] = field(default_factory=dict)
     entries: dict[Node, dict[int, Any]] = field(default_factory=dict)
 
@@ -137,7 +149,7 @@ class Reverse:
                 return
         if row.vjp is None:
             raise no_rule(node, row)
-        row = row if self.is_masked else undamped(row)
+        row = row if node in self.masked else undamped(row)
         g, ans = self._result(node)
         args, kwargs = by_position(row, self.stage.lift(node.args), self.stage.lift(node.kwargs))
         places = [i for i, a in enumerate(self.stage.lower(args)) if self._isreached_from(a)]

@@ -6,6 +6,7 @@ array, which backends turn into writes, so a stencil does not make one array of 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -41,10 +42,49 @@ def _add_part(walk: Reverse, base: Node, g: Any, path: tuple[ViewStep, ...]) -> 
         whole = walk.stage.value(base)
         known = np.zeros_like(whole, subok=False)
         value = g
+    elif _is_cleared(known, path):  # what is added to zeros takes their place
+        known, value = known.node.args[0], g
+        known = walk.stage.value(known)
+        if _is_part(g, known, path):
+            walk.cotangents[base] = known
+            return
     else:
         known = _writeable(known)
         value = _follow(walk, known, path) + g
     walk.cotangents[base] = walk.stage.call(UPDATE, (known, value, path))
+
+
+def _is_cleared(known: Any, path: tuple[ViewStep, ...]) -> bool:
+    """Whether the last thing that happened to ``known`` is that just this part of it became 0."""
+    node = known.node
+    return node.op is UPDATE and isinstance(node.args[1], np.generic) and _is_same(node.args[2], path)
+
+
+def _is_part(g: Any, whole: Any, path: tuple[ViewStep, ...]) -> bool:
+    """Whether ``g`` is the view of ``whole`` that ``path`` leads to."""
+    node = g.node
+    if node.view_of is not whole.node or len(path) != 1 or node.kwargs or len(node.args) != 2:
+        return False
+    return node.op is not None and _is_same((ViewStep(node.op, node.args[1:]),), path)
+
+
+def _is_same(one: tuple[ViewStep, ...], other: tuple[ViewStep, ...]) -> bool:
+    """Whether two paths are one subscript, by slices of known numbers."""
+    if len(one) != 1 or len(other) != 1 or any(s.op.call is not operator.getitem for s in (*one, *other)):
+        return False
+    first, second = (_slices(step) for step in (*one, *other))
+    return first is not None and first == second
+
+
+def _slices(step: ViewStep) -> tuple[Any, ...] | None:
+    """The slices of a subscript as tuples of their parts, without an Ellipsis at the end; None for anything else."""
+    if step.kwargs or len(step.args) != 1 or step.position or step.item is not None:
+        return None
+    index = step.args[0] if isinstance(step.args[0], tuple) else step.args
+    index = index[:-1] if index and index[-1] is Ellipsis else index
+    parts = [(p.start, p.stop, p.step) for p in index if isinstance(p, slice)]
+    plain = all(x is None or type(x) is int for part in parts for x in part)
+    return tuple(parts) if plain and len(parts) == len(index) and parts else None
 
 
 def _writeable(g: Any) -> Any:

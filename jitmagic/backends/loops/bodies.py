@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from jitmagic.backends.loops.folds import FoldRecipe
+from jitmagic.backends.loops.inlined import Inlined
 from jitmagic.backends.loops.ir import (
     Access,
     Apply,
@@ -59,6 +60,7 @@ class Builder:
     known: dict[Any, Value] = field(default_factory=dict)
     dense: dict[Node, tuple[int, ...] | None] = field(default_factory=dict)
     inlined: Collection[Node] = ()
+    reported: Collection[Node] = ()  # by kernels that run before
 
     def value(self, dtype: np.dtype[Any]) -> Value:
         made = sum(hasattr(s, "out") for s in self.kernel.body)
@@ -68,7 +70,7 @@ class Builder:
         """Compute the element of a node of the group."""
         recipe = self.recipes[node]
         kernel = self.kernel
-        kernel.flags |= recipe.flags
+        flags = self.flags(node, recipe)
         if recipe.short is not None:
             out = self.computed[node] = self.short(node, recipe)
             return out
@@ -78,12 +80,19 @@ class Builder:
             out = arguments[0]
         elif recipe.kind == "apply":
             out = self.value(recipe.result)
-            kernel.body.append(Apply(out, recipe.expression, arguments))
+            kernel.body.append(Apply(out, recipe.expression, arguments, quiet=not flags))
         else:
             out = self.value(recipe.result)
-            kernel.body.append(Strided(out, self.loop(recipe), arguments, quiet=not recipe.flags))
+            kernel.body.append(Strided(out, self.loop(recipe), arguments, quiet=not flags))
         self.computed[node] = out
         return out
+
+    def flags(self, node: Node, recipe: Recipe) -> int:
+        """The conditions that this kernel has to report for ``node``: none that an earlier kernel has reported."""
+        if node in self.reported:
+            return 0
+        self.kernel.flags |= recipe.flags
+        return recipe.flags
 
     def short(self, node: Node, recipe: Recipe) -> Value:
         """The terms of a short sum, added in their order."""
@@ -238,7 +247,7 @@ def build_fold(
     folds: dict[Node, FoldRecipe],
     stored: Iterable[Node],
     dense: Dense,
-    inlined: Collection[Node] = (),
+    inlined: Inlined,
 ) -> Built | None:
     """The kernel of a group with folds; None if its accesses do not run along memory as the folds must."""
     first = next(folds[n] for n in nodes if n in folds)
@@ -246,7 +255,7 @@ def build_fold(
     assert isinstance(meta, ArrayMeta)
     kernel = Kernel(name, meta.ndim, (dense_axes(meta) or ())[::-1], reduced=first.reduced, shape=first.shape)
     kernel.operands = [Operand(f"n{axis}", "size", letter="i") for axis in range(meta.ndim)]
-    builder = Builder(kernel, recipes, dense=dense, inlined=inlined)
+    builder = Builder(kernel, recipes, dense=dense, inlined=inlined.nodes, reported=inlined.reported)
     outputs = {}
     for node in nodes:
         if node in folds:
@@ -258,6 +267,7 @@ def build_fold(
     if len(levels) != len(first.shape):
         return None
     inputs = {n: node for node, n in builder.names.items() if n not in outputs}
+    inlined.reported.update(builder.computed)
     return Built(kernel, inputs, outputs, meta.shape)
 
 
@@ -267,7 +277,7 @@ def build_pointwise(
     recipes: dict[Node, Recipe],
     stored: Iterable[Node],
     dense: Dense,
-    inlined: Collection[Node] = (),
+    inlined: Inlined,
 ) -> Built:
     """The kernel of a group of elementwise nodes over one space; ``stored`` are those that others read."""
     meta = nodes[-1].meta
@@ -276,12 +286,13 @@ def build_pointwise(
     first = stored[0].meta
     assert isinstance(first, ArrayMeta)
     kernel = Kernel(name, meta.ndim, (dense_axes(first) or ())[::-1])
-    builder = Builder(kernel, recipes, dense=dense, inlined=inlined)
+    builder = Builder(kernel, recipes, dense=dense, inlined=inlined.nodes, reported=inlined.reported)
     for node in nodes:
         builder.add(node)
     outputs = {builder.store(node): node for node in stored}
     kernel.extent = [(next(iter(outputs)), axis) for axis in range(kernel.ndim)]
     inputs = {n: node for node, n in builder.names.items() if n not in outputs}
+    inlined.reported.update(builder.computed)
     return Built(kernel, inputs, outputs, meta.shape)
 
 

@@ -10,43 +10,19 @@ After: k0 computes ``centred`` and the sum of its squares; k1 computes ``centred
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from jitmagic.backends.loops.folds import FoldRecipe
 from jitmagic.backends.loops.fuse import OPERAND_LIMIT, Group, space_of
+from jitmagic.backends.loops.inlined import Inlined
 from jitmagic.backends.loops.operands import is_array
 from jitmagic.backends.loops.recipes import Recipe, is_cheap
 from jitmagic.graph import Graph, Node
 
-__all__ = ["Inlined", "inline"]
+__all__ = ["inline"]
 
 MOST_NODES = 6  # computed again for one result
 STORE = 2  # writing an element costs a read of its cache line as well
-
-
-@dataclass(slots=True)
-class Inlined:
-    """``nodes`` are never in memory; ``reads`` gives what a node needs from there."""
-
-    nodes: set[Node] = field(default_factory=set)
-
-    def reads(self, node: Node) -> Iterator[Node]:
-        """The operands of ``node``, those of inlined ones in their place."""
-        for operand in node.operands():
-            if operand in self.nodes:
-                yield from self.reads(operand)
-            else:
-                yield operand
-
-    def within(self, nodes: Sequence[Node]) -> list[Node]:
-        """What a loop over ``nodes`` computes besides them."""
-        found: dict[Node, None] = {}
-        stack = list(nodes)
-        while stack:
-            inner = [o for o in stack.pop().operands() if o in self.nodes and o not in found]
-            found |= dict.fromkeys(inner)
-            stack += inner
-        return [n for n in found if n not in nodes]
 
 
 def inline(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -147,11 +147,15 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """``expression`` over ``a``, ``b``, ``c`` (the arguments), with the exact operations of ``out``'s loop dtype."""
+    """``expression`` over ``a``, ``b``, ``c`` (the arguments), with the exact operations of ``out``'s loop dtype.
+
+    Nobody asks for the floating-point conditions of a ``quiet`` one.
+    """
 
     out: Value
     expression: str
     arguments: tuple[Value, ...]
+    quiet: bool = False
 
     def __str__(self) -> str:
         names = ", ".join(f"{n}={v}" for n, v in zip("abc", self.arguments, strict=False))
@@ -223,7 +227,7 @@ def fenced(body: Sequence[Statement]) -> dict[Value, tuple[Value, ...]]:
     A compiler that sees arithmetic and choice together computes only what is chosen (AVX-512 has masked division),
     and the floating-point flags of the rest are lost, which NumPy reports.
     """
-    raising = {s.out for s in body if _may_raise(s)}
+    raising = _raising(body)
     choices = [s for s in body if isinstance(s, Apply) and " if " in s.expression]
     found = {s.out: tuple(v for v in s.arguments if v in raising) for s in choices}
     return {out: arguments for out, arguments in found.items() if arguments}
@@ -246,7 +250,8 @@ def veiled(body: Sequence[Statement]) -> frozenset[Value]:
             few = isinstance(statement, Apply) and statement.out.dtype.kind == "f" and _chooses(statement, known)
         if few and isinstance(statement, Apply | Cast):
             found.add(statement.out)
-    read = {v for s in body if _may_raise(s) for v in arguments_of(s)}
+    raising = _raising(body)
+    read = {v for s in body if isinstance(s, Apply | Cast) and s.out in raising for v in arguments_of(s)}
     return frozenset(found & read)
 
 
@@ -258,10 +263,20 @@ def _chooses(statement: Apply, known: set[Value]) -> bool:
     return constants or any(v in known for v in statement.arguments)
 
 
-def _may_raise(statement: Statement) -> TypeGuard[Apply | Cast]:
-    if isinstance(statement, Cast):
-        return statement.source.dtype.kind == statement.out.dtype.kind == "f"
-    return isinstance(statement, Apply) and statement.out.dtype.kind == "f"
+def _raising(body: Sequence[Statement]) -> set[Value]:
+    """The results of arithmetic whose conditions are reported, and of quiet arithmetic with those."""
+    found: set[Value] = set()
+    for statement in body:
+        if isinstance(statement, Cast):
+            reports = statement.source.dtype.kind == statement.out.dtype.kind == "f"
+        elif isinstance(statement, Apply) and statement.out.dtype.kind == "f":
+            is_choice = " if " in statement.expression
+            reports = not statement.quiet or (not is_choice and not found.isdisjoint(statement.arguments))
+        else:
+            continue
+        if reports:
+            found.add(statement.out)
+    return found
 
 
 @dataclass(slots=True)

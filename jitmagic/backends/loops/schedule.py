@@ -10,7 +10,8 @@ from typing import TypeAlias
 from jitmagic.backends.loops.bodies import Built, Dense, build_fold, build_pointwise
 from jitmagic.backends.loops.folds import FoldRecipe
 from jitmagic.backends.loops.fuse import Group, Recipes, fuse
-from jitmagic.backends.loops.inlining import Inlined, inline
+from jitmagic.backends.loops.inlined import Inlined
+from jitmagic.backends.loops.inlining import inline
 from jitmagic.backends.loops.operands import dense_axes, is_array
 from jitmagic.backends.loops.recipes import FAST, Adapt, Recipe
 from jitmagic.backends.loops.scans import build_scan
@@ -176,7 +177,7 @@ def _kernels(
         yield None, group.nodes
         return
     if group.reduced is not None:
-        built = build_fold(name, group.nodes, recipes, folds, wanted, dense, inlined.nodes)
+        built = build_fold(name, group.nodes, recipes, folds, wanted, dense, inlined)
         if built is not None:
             yield built, group.nodes
             return
@@ -184,7 +185,7 @@ def _kernels(
     if group.reduced is not None and len(plain) < smallest:
         yield None, plain
     else:
-        yield build_pointwise(name, plain, recipes, wanted, dense, inlined.nodes), plain
+        yield build_pointwise(name, plain, recipes, wanted, dense, inlined), plain
     if len(plain) < len(group.nodes):
         yield None, [n for n in group.nodes if n in folds]
 

@@ -17,8 +17,9 @@ from jitmagic.backends.loops.schedule import Call, Launch, Schedule, Step
 from jitmagic.backends.loops.updates import is_plain_ufunc, is_plain_update, updates_in_place
 from jitmagic.backends.loops.views import index_map
 from jitmagic.graph import ArrayMeta, Node, SymInt
+from jitmagic.ops.lowering import Fill
 
-__all__ = ["targets"]
+__all__ = ["fills_first", "targets"]
 
 
 def targets(plan: Schedule, together: Mapping[int, Any]) -> dict[Node, Node]:
@@ -30,18 +31,36 @@ def targets(plan: Schedule, together: Mapping[int, Any]) -> dict[Node, Node]:
             readers[node] = readers.get(node, 0) + 1
     found = {}
     for step, node in _followed(plan.steps):
-        if node not in updates or not is_plain_update(node):
+        if not is_plain_update(node):
             continue
         base, value, path = node.args
         view = _part(base, value, path)
         if view is None or readers.get(value) != 1 or value in plan.graph.outputs:
             continue
-        if isinstance(step, Call):
+        if node not in updates:
+            fits = isinstance(step, Launch) and id(step) not in together and _may_copy_first(step, value, base)
+        elif isinstance(step, Call):
             fits = step.node is value and is_plain_ufunc(value) and _reads_only(value, base, view)
         else:
             fits = id(step) not in together and _may_write(step, value, base, view)
         if fits:
             found[value] = node
+    return found
+
+
+def fills_first(steps: Sequence[Step]) -> list[Step]:
+    """The steps, each new array of one value before the kernel that makes what is written into it next."""
+    found = list(steps)
+    for k in range(1, len(found) - 1):
+        before, fill, update = found[k - 1 : k + 2]
+        if not isinstance(before, Launch) or not isinstance(fill, Call) or not isinstance(update, Call):
+            continue
+        if not isinstance(getattr(fill.node.op, "lower", None), Fill) or not is_plain_update(update.node):
+            continue
+        base, value, _ = update.node.args
+        made = before.built.outputs.values()
+        if base is fill.node and value in made and not any(o in made for o in fill.node.operands()):
+            found[k - 1 : k + 1] = [fill, before]
     return found
 
 
@@ -91,7 +110,7 @@ def _reads_only(node: Node, base: Node, view: Node) -> bool:
 def _may_write(step: Launch, value: Node, base: Node, view: Node) -> bool:
     """Whether the kernel reads of ``base`` only the element that it is about to write."""
     kernel = step.built.kernel
-    if kernel.shape or value not in step.built.outputs.values() or len(step.built.outputs) != 1:
+    if kernel.shape or value not in step.built.outputs.values():
         return False
     inside = [name for name, node in step.built.inputs.items() if node.storage is base.storage]
     if not inside:
@@ -99,3 +118,9 @@ def _may_write(step: Launch, value: Node, base: Node, view: Node) -> bool:
     same = index_map(view)
     loads = {s.access.axes for s in kernel.body if isinstance(s, Load) and s.access.operand in inside}
     return len(inside) == 1 and step.built.inputs[inside[0]] is base and same is not None and loads == {same}
+
+
+def _may_copy_first(step: Launch, value: Node, base: Node) -> bool:
+    """Whether the new array, a copy of ``base``, can be made before the kernel runs, which then reads what it likes."""
+    outputs = step.built.outputs.values()
+    return not step.built.kernel.shape and value in outputs and base not in outputs and base.view_of is None

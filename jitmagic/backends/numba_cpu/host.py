@@ -43,9 +43,9 @@ from jitmagic.backends.native.launch import make_launcher
 from jitmagic.backends.numba_cpu.chains import Chain, chained, rows_of
 from jitmagic.backends.numba_cpu.conditions import listened, quiet, unheard
 from jitmagic.backends.numba_cpu.folds import combine_source
+from jitmagic.backends.numba_cpu.sizes import packed_strides, polynomial_text, product
 from jitmagic.backends.numba_cpu.spoken import may_speak
 from jitmagic.graph import ArrayMeta, Node, SymInt
-from jitmagic.graph.polynomial import Polynomial, Symbol
 from jitmagic.ops.functional import copy_layout
 from jitmagic.ops.lowering import Fill
 from jitmagic.ops.orders import inner_first
@@ -120,6 +120,17 @@ class Writer:
             return repr(value)
         return self.constant(value, "c")
 
+    def subscript(self, value: Any) -> str:
+        """What stands between the brackets of ``x[value]``."""
+        if isinstance(value, slice):
+            parts = ["" if part is None else self.text(part) for part in (value.start, value.stop, value.step)]
+            return ":".join(parts[: 2 if value.step is None else 3])
+        if type(value) is tuple and value:
+            is_sliced = len(value) > 1 and value[-1] is Ellipsis and all(isinstance(v, slice) for v in value[:-1])
+            items = value[:-1] if is_sliced else value  # an Ellipsis at the end says nothing then
+            return ", ".join(map(self.subscript, items)) + ("," if len(items) == 1 and not is_sliced else "")
+        return self.text(value)
+
     # ------------------------------------------------------------ steps
 
     def write(self) -> str:
@@ -189,9 +200,13 @@ class Writer:
 
     def target(self, value: Node) -> str:
         """A name for the part of an array that a value is computed into."""
-        base, _, path = self.targets[value].args
+        update = self.targets[value]
+        base, _, path = update.args
+        if update not in self.in_place:
+            self.copy_base(update)
+            base = update
         name = self.names[value] = f"t{len(self.names)}"
-        self.lines.append(f"    {name} = {self.names[base]}[{self.text(path[0].args[0])}]")
+        self.lines.append(f"    {name} = {self.names[base]}[{self.subscript(path[0].args[0])}]")
         return name
 
     def write_over(self, node: Node) -> None:
@@ -228,27 +243,37 @@ class Writer:
     def update(self, node: Node) -> None:
         """Write into the base where it is free, else into a copy that is laid out like it."""
         base, value, path, *index = node.args
-        source = self.names[base]
         if self.targets.get(value) is node:
-            self.names[node] = source
+            self.names.setdefault(node, self.names[base])
             return
-        assert isinstance(base.meta, ArrayMeta)
-        name = self.names[node] = source if node in self.in_place else f"t{len(self.names)}"
-        if node not in self.in_place:
-            # a dense array's own copy is what copy_layout makes of it, but for the strides of axes of size 0 and 1
-            is_known = not {0, 1} & {*base.meta.hint_shape} and not base.meta.is_counted
-            is_simple = is_known and dense_axes(base.meta) is not None
-            copied = f"{source}.copy('K')" if is_simple else f"copy_layout({source})"
-            self.lines.append(f"    {name} = {copied}")
+        if node in self.in_place:
+            self.names[node] = self.names[base]
+        else:
+            self.copy_base(node)
+        name = self.names[node]
         steps = [*(step.args[0] for step in path), *index] or [...]
-        self.lines.append(f"    {name}{''.join(f'[{self.text(s)}]' for s in steps)} = {self.text(value)}")
+        self.lines.append(f"    {name}{''.join(f'[{self.subscript(s)}]' for s in steps)} = {self.text(value)}")
+
+    def copy_base(self, node: Node) -> None:
+        """Name the new array of an update, laid out like the old one."""
+        base = node.args[0]
+        source = self.names[base]
+        assert isinstance(base.meta, ArrayMeta)
+        name = self.names[node] = f"t{len(self.names)}"
+        # a dense array's own copy is what copy_layout makes of it, but for the strides of axes of size 0 and 1
+        is_known = not {0, 1} & {*base.meta.hint_shape} and not base.meta.is_counted
+        is_simple = is_known and dense_axes(base.meta) is not None
+        copied = f"{source}.copy('K')" if is_simple else f"copy_layout({source})"
+        self.lines.append(f"    {name} = {copied}")
 
     def call_text(self, node: Node) -> str:
         if node.kind == "item":
             return f"{self.names[node.args[0]]}[{node.index}]"
         assert node.op is not None
         if node.op.call is operator.getitem and not node.kwargs:
-            return f"{self.text(node.args[0])}[{self.text(node.args[1])}]"
+            return f"{self.text(node.args[0])}[{self.subscript(node.args[1])}]"
+        if isinstance(node.op.lower, Fill) and node.op.lower.value == 0 and self.is_plain(node.meta):  # type: ignore[union-attr]  # a row
+            return self.allocation(node, "zeros")
         function = self.constant(unheard(node.op.call) if _is_unheard(node) else node.op.call, "f")
         parts = [self.text(a) for a in node.args] + [f"{k}={self.text(v)}" for k, v in node.kwargs.items()]
         return f"{function}({', '.join(parts)})"
@@ -336,7 +361,12 @@ class Writer:
         self.run_kernel("a1i", name_of_kernel, f"1, 0, {name}, {divisor}", ALL_FLAGS, fold.kind)
         self.lines.append(f"    {name} = {name}[0]")
 
-    def allocation(self, node: Node) -> str:
+    def is_plain(self, meta: Any) -> bool:
+        """Whether an array is dense in C order, and every axis tells its stride."""
+        is_known = isinstance(meta, ArrayMeta) and not meta.scalar and not {0, 1} & {*meta.hint_shape}
+        return is_known and not meta.is_counted and dense_axes(meta) == tuple(range(meta.ndim))[::-1]
+
+    def allocation(self, node: Node, function: str = "empty") -> str:
         """A new array in NumPy's memory order."""
         meta = node.meta
         assert isinstance(meta, ArrayMeta)
@@ -344,7 +374,7 @@ class Writer:
         axes = inner_first(meta.hint_shape, meta.strides)
         is_packed = ArrayMeta.packed(meta.dtype, meta.shape, axes).strides == meta.strides
         if is_packed and axes == tuple(range(meta.ndim))[::-1]:
-            return f"empty({shape}, {dtype})"
+            return f"{function}({shape}, {dtype})"
         if is_packed and axes == tuple(range(meta.ndim)):
             return f"empty({shape}, {dtype}, 'F')"
         strides = self.shape(packed_strides(meta, axes) if is_packed else meta.strides)
@@ -398,47 +428,11 @@ def parts(total: int) -> int:
     return 1 << min(MOST_PARTS, max(0, (total // PART).bit_length() - 1))
 
 
-def packed_strides(meta: ArrayMeta, inner_first: tuple[int, ...]) -> tuple[Any, ...]:
-    """The strides of a new array, with symbolic sizes in them."""
-    strides: list[Any] = [0] * meta.ndim
-    step: Any = meta.dtype.itemsize
-    for axis in inner_first:
-        strides[axis] = step
-        step = meta.shape[axis] * step
-    return tuple(strides)
-
-
-def product(sizes: list[Any]) -> Any:
-    total: Any = 1
-    for n in sizes:
-        total = n * total
-    return total
-
-
 def _lines(nodes: Sequence[Node]) -> str:
     """What the kernel computes, for readers of the text."""
     lines = sorted({n.span.line for n in nodes if n.span is not None})
     names = ", ".join(dict.fromkeys(n.op.name for n in nodes if n.op is not None))
     return f"line {', '.join(map(str, lines))}: {names}" if lines else names
-
-
-def polynomial_text(p: Polynomial) -> str:
-    """A size as Python over the names of the symbols."""
-    terms = []
-    for monomial, coefficient in p:
-        factors = [atom_text(a) for a in monomial]
-        if coefficient != 1 or not factors:
-            factors.insert(0, str(coefficient))
-        terms.append("*".join(factors))
-    return " + ".join(terms) or "0"
-
-
-def atom_text(atom: Any) -> str:
-    if isinstance(atom, Symbol):
-        return atom.name
-    args = [polynomial_text(a) for a in atom.args]
-    infix = {"floordiv": "//", "mod": "%"}.get(atom.function)
-    return f"(({args[0]}) {infix} ({args[1]}))" if infix else f"{atom.function}({', '.join(args)})"
 
 
 def combine_texts(plan: Schedule) -> list[str]:
@@ -457,6 +451,7 @@ def write_host(
     writer = Writer(plan, natives, chains=chained(together), targets=direct)
     writer.scope |= {
         "empty": np.empty,
+        "zeros": np.zeros,
         "ndarray": np.ndarray,
         "Bail": Bail,
         "listened": listened,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jitmagic.backends.loops.ir import Kernel as LoopKernel
 from jitmagic.backends.loops.recipes import approximated
 from jitmagic.backends.loops.schedule import Launch, Schedule, schedule
-from jitmagic.backends.loops.targets import targets
-from jitmagic.backends.loops.updates import results_over_operands
+from jitmagic.backends.loops.targets import fills_first, targets
+from jitmagic.backends.loops.updates import results_over_operands, updates_in_place
 from jitmagic.backends.native.compile import Kernel, compile_kernel
 from jitmagic.backends.native.worker import defer
 from jitmagic.backends.numba_cpu.chains import Chain, chained, chains
@@ -76,12 +76,14 @@ def compile_graph(
         for step in plan.launches:
             step.built.kernel.flags = 0
             step.built.kernel.reassociates = True
+    plan.steps = fills_first(plan.steps)
     together = chains(plan.steps)
     over = results_over_operands(plan, {key: chain.launches for key, chain in chained(together).items()})
     direct = targets(plan, chained(together))
+    in_place = updates_in_place(plan)
     for step in plan.launches:
         step.built.kernel.over = over.get(id(step), {})
-        _aim(step, direct)
+        _aim(step, direct, in_place)
         step.built.kernel.streamed = streamed_results(plan, step)
     kernels = tuple(_compile(plan, together, fastmath))
     host = write_host(plan, {k.name: k.native for k in kernels}, together, direct)
@@ -94,14 +96,15 @@ def compile_graph(
     )
 
 
-def _aim(step: Launch, direct: Mapping[Node, Node]) -> None:
+def _aim(step: Launch, direct: Mapping[Node, Node], in_place: Collection[Node]) -> None:
     """Let a kernel write into a part of an array: its result has gaps, and may lie where one of its operands is."""
     built, kernel = step.built, step.built.kernel
     for name, node in built.outputs.items():
         if node in direct:
-            base = direct[node].args[0]
+            base = direct[node].args[0] if direct[node] in in_place else None
             inside = next((operand for operand, read in built.inputs.items() if read is base), None)
-            kernel.over = {} if inside is None else {name: inside}
+            others = {result: operand for result, operand in kernel.over.items() if result != name}
+            kernel.over = others if inside is None else others | {name: inside}
             kernel.operands = [replace(o, dense=None) if o.name == name else o for o in kernel.operands]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -35,21 +36,33 @@ class Elementwise:
     """The rule of operand ``place``: ``product(g, ans, *operands)`` is ``g`` times the derivative.
 
     Options of the call (``where=``, ``dtype=``) do not reach ``product``. ``damped`` False leaves masked elements
-    alone: for products that are finite anyway, and for graphs in which nothing is masked.
+    alone: for products that are finite anyway, and for values after which nothing is masked. ``factor`` is the place of
+    the operand that alone decides whether the derivative is finite.
     """
 
     product: Callable[..., Any]
     place: int
     damped: bool = True
+    factor: int | None = None
 
     def __call__(self, g: Any, ans: Any, *operands: Any, **options: Any) -> Any:
         found = self.product(g, ans, *operands)
-        return fit(damp(found, g) if self.damped else found, operands[self.place])
+        is_finite = not self.damped or (self.factor is not None and _is_plain(operands[self.factor]))
+        return fit(found if is_finite else damp(found, g), operands[self.place])
 
 
-def elementwise(*products: Callable[..., Any] | None, damped: bool = True) -> Rules:
-    """The rules of an elementwise operation, one product for each operand."""
-    return tuple(None if p is None else Elementwise(p, i, damped) for i, p in enumerate(products))
+def _is_plain(factor: Any) -> bool:
+    """Whether a factor or divisor is a known number by which 0 stays 0."""
+    return isinstance(factor, int | float) and math.isfinite(factor) and factor != 0
+
+
+def elementwise(
+    *products: Callable[..., Any] | None, damped: bool = True, factors: tuple[int | None, ...] = ()
+) -> Rules:
+    """The rules of an elementwise operation, one product for each operand; for ``factors`` see ``Elementwise``."""
+    places = factors or (None,) * len(products)
+    pairs = enumerate(zip(products, places, strict=True))
+    return tuple(None if p is None else Elementwise(p, i, damped, factor) for i, (p, factor) in pairs)
 
 
 def zero(place: int = 0) -> Callable[..., Any]:

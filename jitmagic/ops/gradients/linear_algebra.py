@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from jitmagic.errors import UserError
+from jitmagic.ops.gradients import triangles
+from jitmagic.ops.gradients.calls import invoke
 from jitmagic.ops.gradients.products import turned
 from jitmagic.ops.gradients.shapes import cast, fit, shape_of
 
@@ -84,18 +86,18 @@ solve_rules = (solve_of_matrix, solve_of_right)
 
 def _folded(s: Any, a: Any, upper: bool) -> Any:
     """The cotangent of a triangle, of which the other one is the mirror image."""
-    both = s + adjoint(s)
-    half = np.triu(both) if upper else np.tril(both)
+    both = invoke(triangles.plus_adjoint, s)
+    half = triangles.upper(both) if upper else triangles.lower(both)
     eye = np.eye(shape_of(a)[-1], dtype=bool)
     return cast(np.where(eye, np.real(half) / 2, half), a)
 
 
 def of_cholesky(g: Any, ans: Any, a: Any, *args: Any, upper: bool = False) -> Any:
     low = adjoint(ans) if upper else ans
-    g = np.tril(adjoint(g)) if upper else np.tril(g)
-    inner = np.tril(turned(low) @ g)
+    g = triangles.lower(adjoint(g) if upper else g)
+    inner = triangles.lower(turned(low) @ g)
     inner = inner - np.eye(shape_of(a)[-1]) * inner / 2
-    back = np.linalg.inv(low)
+    back = invoke(triangles.inverse_of_lower, low)
     return _folded(turned(back) @ inner @ np.conj(back), a, upper)
 
 

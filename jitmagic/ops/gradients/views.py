@@ -67,7 +67,8 @@ def of_diagonal(g: Any, ans: Any, a: Any, offset: int = 0, axis1: int = 0, axis2
     n, m = shape_of(a)[rows], shape_of(a)[columns]
     length = shape_of(g)[-1]
     before, behind = max(-offset, 0), n - max(-offset, 0) - length
-    g = np.pad(g, [(0, 0)] * (len(shape_of(g)) - 1) + [(before, behind)])
+    if not (before == 0 and isinstance(behind, int) and behind == 0):  # (a size that may vary is no int)
+        g = np.pad(g, [(0, 0)] * (len(shape_of(g)) - 1) + [(before, behind)])
     spread = np.expand_dims(g, -1) * np.eye(n, m, offset, dtype=g.dtype)
     return np.moveaxis(spread, (-2, -1), (rows, columns))
 
