@@ -8,16 +8,18 @@ import numpy as np
 
 from jitmagic.graph.meta import ArrayMeta
 from jitmagic.graph.shapes import hint_of
+from jitmagic.ops.describe import array_meta
 from jitmagic.ops.gradients.calls import invoke
 from jitmagic.ops.gradients.products import turned
 from jitmagic.ops.gradients.shapes import cast
-from jitmagic.ops.gradients.triangles import inverse_of_lower, lower, plus_adjoint
+from jitmagic.ops.gradients.triangles import check_square, inverse_of_lower, lower, plus_adjoint
 from jitmagic.ops.record import Arguments, Inferred, Sample
 from jitmagic.ops.registry import op
 
 
 def _rule(call: Arguments) -> Inferred:
-    meta = call.args[0]
+    meta = array_meta(call.args[0])
+    check_square(meta)
     if any(hint_of(n) == 0 for n in meta.shape):  # NumPy's new arrays without elements have no strides
         return Inferred(ArrayMeta(meta.dtype, meta.shape, (0,) * meta.ndim))
     return Inferred(ArrayMeta.dense(meta.dtype, meta.shape))
@@ -51,5 +53,5 @@ op(
     signature="x, /",
     warns=ALL,
     vjp=(lambda g, ans, x: cast(invoke(plus_adjoint, g), x),),
-    samples=(Sample(lambda rng: (rng.uniform(-3, 3, (2, 4, 4)),)),),
+    samples=(Sample(lambda rng: (rng.uniform(-3, 3, (2, 4, 4)),)), Sample(lambda rng: (np.eye(300),))),
 )

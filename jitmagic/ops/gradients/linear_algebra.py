@@ -37,8 +37,13 @@ __all__ = [
 ]
 
 
+def conjugate(x: Any) -> Any:
+    """``np.conj(x)``, which copies real numbers too."""
+    return np.conj(x) if x.dtype.kind == "c" else x
+
+
 def adjoint(x: Any) -> Any:
-    return np.conj(turned(x))
+    return conjugate(turned(x))
 
 
 def _scaled(x: Any, columns: Any) -> Any:
@@ -98,7 +103,7 @@ def of_cholesky(g: Any, ans: Any, a: Any, *args: Any, upper: bool = False) -> An
     inner = triangles.lower(turned(low) @ g)
     inner = inner - np.eye(shape_of(a)[-1]) * inner / 2
     back = invoke(triangles.inverse_of_lower, low)
-    return _folded(turned(back) @ inner @ np.conj(back), a, upper)
+    return _folded(turned(back) @ inner @ conjugate(back), a, upper)
 
 
 def _gaps(w: Any) -> Any:
@@ -119,7 +124,7 @@ def of_eigh(g: Any, ans: Any, a: Any, UPLO: Any = "L") -> Any:
         inner = inner + _diagonal(of_values)
     if of_vectors is not None:
         inner = inner + _gaps(w) * (turned(v) @ of_vectors)
-    return _folded(np.conj(v) @ inner @ turned(v), a, UPLO.upper() == "U")
+    return _folded(conjugate(v) @ inner @ turned(v), a, UPLO.upper() == "U")
 
 
 def of_eigvalsh(g: Any, ans: Any, a: Any, UPLO: Any = "L") -> Any:
@@ -182,7 +187,7 @@ def _of_singular_vectors(of_u: Any, of_s: Any, of_vh: Any, ans: Any, a: Any) -> 
 
 def of_svdvals(g: Any, ans: Any, a: Any) -> Any:
     u, _, vh = np.linalg.svd(a, full_matrices=False)
-    return cast(_scaled(np.conj(u), g) @ np.conj(vh), a)
+    return cast(_scaled(conjugate(u), g) @ conjugate(vh), a)
 
 
 def of_qr(g: Any, ans: Any, a: Any, mode: str = "reduced") -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["inverse_of_lower", "lower", "plus_adjoint", "upper"]
+__all__ = ["check_square", "inverse_of_lower", "lower", "plus_adjoint", "upper"]
 
 
 def lower(x: Any) -> Any:
@@ -25,9 +25,22 @@ def upper(x: Any) -> Any:
     return np.where(np.tri(*x.shape[-2:], -1, dtype=bool), 0, x)
 
 
+def check_square(x: Any) -> None:
+    """Raises LinAlgError for what is no matrix, or stack of matrices, of as many rows as columns; TypeError for ints."""
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise np.linalg.LinAlgError(f"square matrices are needed, not an array of shape {tuple(x.shape)}")
+    if x.dtype.kind not in "fc":
+        raise TypeError(f"real or complex matrices are needed, not {x.dtype}")
+
+
 def plus_adjoint(x: Any) -> Any:
-    """(..., n, n): ``x`` and its mirror image added; NumPy reads the image along its columns faster than a loop."""
-    return x + np.conj(np.swapaxes(x, -1, -2))
+    """(..., n, n), in C order: ``x`` and its mirror image added.
+
+    NumPy reads the image along its columns faster than a loop.
+    """
+    check_square(x)
+    found = np.empty(x.shape, x.dtype)  # (NumPy may put the sum where the image was, in its order)
+    return np.add(x, np.conj(np.swapaxes(x, -1, -2)), out=found)
 
 
 SMALL = 32  # rows from which on two products are faster than LAPACK's inverse; measured, 16 to 64 are alike
@@ -38,6 +51,7 @@ def inverse_of_lower(low: Any) -> Any:
 
     Raises LinAlgError where an element of the diagonal is 0.
     """
+    check_square(low)
     found = np.zeros(low.shape, low.dtype)
     _invert(lower(low), found)
     return found
