@@ -44,6 +44,7 @@ from jitmagic.backends.numba_cpu.chains import Chain, chained, rows_of
 from jitmagic.backends.numba_cpu.conditions import listened, quiet, unheard
 from jitmagic.backends.numba_cpu.folds import combine_source
 from jitmagic.backends.numba_cpu.sizes import packed_strides, polynomial_text, product
+from jitmagic.backends.numba_cpu.spelling import spelled
 from jitmagic.backends.numba_cpu.spoken import may_speak
 from jitmagic.graph import ArrayMeta, Node, SymInt
 from jitmagic.ops.functional import copy_layout
@@ -76,6 +77,7 @@ class Writer:
     names: dict[Node, str] = field(default_factory=dict)
     bound: dict[int, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
+    shown: set[Node] = field(default_factory=set)  # whose memory outputs show
     in_place: set[Node] = field(default_factory=set)
     loops: dict[Node, frozenset[int]] = field(default_factory=dict)
     outputs: dict[Node, Node] = field(default_factory=dict)  # ufuncs, and the operand that their result replaces
@@ -131,6 +133,10 @@ class Writer:
             return ", ".join(map(self.subscript, items)) + ("," if len(items) == 1 and not is_sliced else "")
         return self.text(value)
 
+    def is_shown(self, node: Node) -> bool:
+        """Whether a caller gets the node, or an array that shows the same memory."""
+        return node.storage in self.shown
+
     # ------------------------------------------------------------ steps
 
     def write(self) -> str:
@@ -143,6 +149,7 @@ class Writer:
                 self.names[node] = self.constant(node.value, "c")
         for node in graph.inputs:
             self.bind_sizes(node)
+        self.shown = {node.storage for node in graph.outputs}
         dies = last_reads(self.plan)
         self.in_place = updates_in_place(self.plan)
         self.outputs = outputs_in_place(self.plan)
@@ -272,8 +279,9 @@ class Writer:
         assert node.op is not None
         if node.op.call is operator.getitem and not node.kwargs:
             return f"{self.text(node.args[0])}[{self.subscript(node.args[1])}]"
-        if isinstance(node.op.lower, Fill) and node.op.lower.value == 0 and self.is_plain(node.meta):  # type: ignore[union-attr]  # a row
-            return self.allocation(node, "zeros")
+        text = spelled(self, node)
+        if text is not None:
+            return text
         function = self.constant(unheard(node.op.call) if _is_unheard(node) else node.op.call, "f")
         parts = [self.text(a) for a in node.args] + [f"{k}={self.text(v)}" for k, v in node.kwargs.items()]
         return f"{function}({', '.join(parts)})"

@@ -26,7 +26,7 @@ def upper(x: Any) -> Any:
 
 
 def check_square(x: Any) -> None:
-    """Raises LinAlgError for what is no matrix, or stack of matrices, of as many rows as columns; TypeError for ints."""
+    """Raises LinAlgError unless these are matrices of as many rows as columns; TypeError for integers."""
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise np.linalg.LinAlgError(f"square matrices are needed, not an array of shape {tuple(x.shape)}")
     if x.dtype.kind not in "fc":

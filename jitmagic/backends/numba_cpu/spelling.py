@@ -1,0 +1,89 @@
+"""Takes a call of NumPy that Python can say shorter, gives that text: ``np.expand_dims(x, 1)`` is ``x.reshape(8, 1)``.
+
+NumPy's functions of views are Python functions, which check what is known here; some take 5 us before they begin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from jitmagic.graph import ArrayMeta, Node
+from jitmagic.ops.lowering import Fill
+
+__all__ = ["spelled"]
+
+
+class Speller(Protocol):
+    """What the writer of a host program offers."""
+
+    def text(self, value: Any) -> str: ...
+    def shape(self, sizes: tuple[Any, ...]) -> str: ...
+    def constant(self, value: Any, prefix: str) -> str: ...
+    def is_shown(self, node: Node) -> bool: ...
+    def is_plain(self, meta: Any) -> bool: ...
+    def allocation(self, node: Node, function: str = "empty") -> str: ...
+
+
+def spelled(writer: Speller, node: Node) -> str | None:
+    """The text of a call, or None where only the function itself will do."""
+    lower = getattr(node.op, "lower", None)
+    if isinstance(lower, Fill) and lower.value == 0 and writer.is_plain(node.meta):
+        return writer.allocation(node, "zeros")
+    operand = node.args[0] if node.args else None
+    spell = None if node.kwargs or node.op is None else SPELLINGS.get(node.op.name)
+    if spell is None or not isinstance(operand, Node) or not isinstance(node.meta, ArrayMeta):
+        return None
+    if isinstance(operand.value, np.generic) and not writer.is_shown(node) and len(list(node.operands())) == 1:
+        assert node.op is not None
+        return writer.constant(node.op.call(operand.value, *node.args[1:]), "c") if _is_static(node.meta) else None
+    is_array = isinstance(operand.meta, ArrayMeta) and not operand.meta.scalar
+    return spell(writer, node, operand) if is_array else None
+
+
+def _transposed(writer: Speller, node: Node, operand: Node) -> str | None:
+    return f"{writer.text(operand)}.T" if len(node.args) == 1 else None
+
+
+def _reshaped(writer: Speller, node: Node, operand: Node) -> str | None:
+    assert isinstance(node.meta, ArrayMeta)
+    return f"{writer.text(operand)}.reshape({writer.shape(node.meta.shape)})" if len(node.args) == 2 else None
+
+
+def _repeated(writer: Speller, node: Node, operand: Node) -> str | None:
+    """An array that a program has made, seen with more axes; such a view may be written, so nobody may see it."""
+    meta, source = node.meta, operand.meta
+    assert isinstance(meta, ArrayMeta)
+    assert isinstance(source, ArrayMeta)
+    if (
+        writer.is_shown(node)
+        or not _is_static(meta)
+        or not _is_static(source)
+        or not _is_packed(operand)
+        or 0 in meta.shape
+    ):
+        return None
+    dtype = writer.constant(meta.dtype, "d")
+    return f"ndarray({writer.shape(meta.shape)}, {dtype}, {writer.text(operand)}, 0, {writer.shape(meta.strides)})"
+
+
+def _is_static(meta: ArrayMeta) -> bool:
+    return all(type(n) is int for n in (*meta.shape, *meta.strides))
+
+
+def _is_packed(operand: Node) -> bool:
+    """Whether the array lies in memory of its own, in C order."""
+    meta = operand.meta
+    assert isinstance(meta, ArrayMeta)
+    packed = ArrayMeta.packed(meta.dtype, meta.shape, tuple(range(meta.ndim))[::-1])
+    return operand.storage.kind == "call" and meta.strides == packed.strides
+
+
+SPELLINGS: Mapping[str, Callable[[Speller, Node, Node], str | None]] = {
+    "T": _transposed,
+    "expand_dims": _reshaped,
+    "reshape": _reshaped,
+    "broadcast_to": _repeated,
+}
