@@ -21,10 +21,10 @@ from jitmagic.aot.stores import surely_casts
 from jitmagic.backends.base import Bail
 from jitmagic.backends.loops.bodies import Built
 from jitmagic.backends.loops.buffers import last_reads
-from jitmagic.backends.loops.ir import Apply, Fold, Kernel, Statement, Strided
+from jitmagic.backends.loops.ir import Fold, Kernel, Strided
 from jitmagic.backends.loops.nest import make_nest
 from jitmagic.backends.loops.operands import dense_axes
-from jitmagic.backends.loops.recipes import ALL_FLAGS, FAST
+from jitmagic.backends.loops.recipes import ALL_FLAGS
 from jitmagic.backends.loops.scans import SHAPES as SCANS
 from jitmagic.backends.loops.schedule import Call, Launch, Schedule, Step
 from jitmagic.backends.loops.updates import (
@@ -43,9 +43,12 @@ from jitmagic.backends.native.launch import make_launcher
 from jitmagic.backends.numba_cpu.chains import Chain, chained, rows_of
 from jitmagic.backends.numba_cpu.conditions import listened, quiet, unheard
 from jitmagic.backends.numba_cpu.folds import combine_source
+from jitmagic.backends.numba_cpu.scratch import Scratch
+from jitmagic.backends.numba_cpu.scratch_lines import with_scratch
 from jitmagic.backends.numba_cpu.sizes import packed_strides, polynomial_text, product
 from jitmagic.backends.numba_cpu.spelling import spelled
 from jitmagic.backends.numba_cpu.spoken import may_speak
+from jitmagic.backends.numba_cpu.work import SCAN_COST, cost_of, parts
 from jitmagic.graph import ArrayMeta, Node, SymInt
 from jitmagic.ops.functional import copy_layout
 from jitmagic.ops.lowering import Fill
@@ -77,6 +80,7 @@ class Writer:
     names: dict[Node, str] = field(default_factory=dict)
     bound: dict[int, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
+    fresh: list[tuple[int, Node]] = field(default_factory=list)  # lines that may make an array, and of which node
     shown: set[Node] = field(default_factory=set)  # whose memory outputs show
     in_place: set[Node] = field(default_factory=set)
     loops: dict[Node, frozenset[int]] = field(default_factory=dict)
@@ -161,7 +165,10 @@ class Writer:
             if dead:
                 self.lines.append(f"    del {', '.join(dead)}")
         self.lines.append(f"    return [{', '.join(self.names[n] for n in graph.outputs)}]")
-        return "\n".join(self.lines) + "\n"
+        handed_out = {self.names.get(node.storage) for node in graph.outputs}
+        lines, kinds = with_scratch(self.lines, [(k, n) for k, n in self.fresh if self.names[n] not in handed_out])
+        self.scope |= {"spaces": [], "Scratch": Scratch, "kinds": kinds}
+        return "\n".join(lines) + "\n"
 
     def kept(self, step: Step) -> set[str | None]:
         """Names whose array lives on under the same name after the step."""
@@ -202,6 +209,7 @@ class Writer:
             self.write_over(node)
             return
         name = self.names[node] = f"t{len(self.names)}"
+        self.fresh.append((len(self.lines), node))
         self.lines.append(f"    {name} = {self.call_text(node)}")
         self.bind_sizes(node)
 
@@ -271,6 +279,7 @@ class Writer:
         is_known = not {0, 1} & {*base.meta.hint_shape} and not base.meta.is_counted
         is_simple = is_known and dense_axes(base.meta) is not None
         copied = f"{source}.copy('K')" if is_simple else f"copy_layout({source})"
+        self.fresh.append((len(self.lines), node))
         self.lines.append(f"    {name} = {copied}")
 
     def call_text(self, node: Node) -> str:
@@ -332,6 +341,7 @@ class Writer:
                 continue
             values[name] = self.names[node] = f"t{len(self.names)}"
             partial = kernel.shape == "R" and self.is_fold(kernel, name)
+            self.fresh += [] if partial else [(len(self.lines), node)]
             self.lines.append(f"    {values[name]} = {self.partial(node, parts) if partial else self.allocation(node)}")
         for operand in kernel.operands:
             if operand.kind == "loop":
@@ -417,23 +427,6 @@ class Writer:
 
 def step_node(step: Step) -> Node | None:
     return step.node if isinstance(step, Call) else None
-
-
-def cost_of(statement: Statement) -> int:
-    is_fast = isinstance(statement, Apply) and statement.expression.startswith(FAST)
-    return COSTS[Strided] if is_fast else COSTS.get(type(statement), 0)
-
-
-# Units of work of one element: about the time of an addition
-COSTS: dict[type, int] = {Apply: 1, Strided: 12, Fold: 1}
-SCAN_COST = 2  # of one element
-PART = 1 << 14  # elements of a part of a sum, at least half of it
-MOST_PARTS = 6  # as a power of two: enough for the threads of a large machine to share
-
-
-def parts(total: int) -> int:
-    """Into how many parts, a power of two, the sum of ``total`` elements is cut."""
-    return 1 << min(MOST_PARTS, max(0, (total // PART).bit_length() - 1))
 
 
 def _lines(nodes: Sequence[Node]) -> str:

@@ -52,6 +52,12 @@ def _reshaped(writer: Speller, node: Node, operand: Node) -> str | None:
     return f"{writer.text(operand)}.reshape({writer.shape(node.meta.shape)})" if len(node.args) == 2 else None
 
 
+def _swapped(writer: Speller, node: Node, operand: Node) -> str | None:
+    axes = node.args[1:]
+    is_known = len(axes) == 2 and all(type(axis) is int for axis in axes)
+    return f"{writer.text(operand)}.swapaxes({axes[0]}, {axes[1]})" if is_known else None
+
+
 def _repeated(writer: Speller, node: Node, operand: Node) -> str | None:
     """An array that a program has made, seen with more axes; such a view may be written, so nobody may see it."""
     meta, source = node.meta, operand.meta
@@ -85,5 +91,6 @@ SPELLINGS: Mapping[str, Callable[[Speller, Node, Node], str | None]] = {
     "T": _transposed,
     "expand_dims": _reshaped,
     "reshape": _reshaped,
+    "swapaxes": _swapped,
     "broadcast_to": _repeated,
 }

@@ -1,0 +1,53 @@
+"""Takes the lines of a host program, gives them with large temporary arrays taken from memory that the program keeps.
+
+t1 = empty((20000,), d0)    =>    t1 = scratch.take(0)
+t2 = zeros((20000,), d0)    =>    t2 = scratch.take(0); t2.fill(0)
+t3 = t1.copy('K')           =>    t3 = scratch.take(0); t3[...] = t1
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from jitmagic.backends.loops.operands import dense_axes
+from jitmagic.backends.numba_cpu.scratch import IS_ENABLED, LEAST_BYTES, Kind
+from jitmagic.graph import ArrayMeta, Node
+
+__all__ = ["with_scratch"]
+
+MAKES = re.compile(r"    (\w+) = (?:(empty|zeros)\(.*\)|(\w+)\.copy\('K'\))")
+
+
+def with_scratch(lines: Sequence[str], fresh: Sequence[tuple[int, Node]]) -> tuple[list[str], list[Kind]]:
+    """``fresh`` are the places of lines that make an array which the program hands to nobody, with its node."""
+    found, kinds = list(lines), dict[Kind, int]()
+    for place, node in fresh:
+        kind = _kind(node)
+        line = MAKES.fullmatch(found[place])
+        if kind is None or line is None:
+            continue
+        name, function, source = line.groups()
+        text = f"    {name} = scratch.take({kinds.setdefault(kind, len(kinds))})"
+        if function == "zeros":
+            text += f"; {name}.fill(0)"
+        elif source is not None:
+            text += f"; {name}[...] = {source}"
+        found[place] = text
+    if kinds:
+        found.insert(1, "    scratch = spaces.pop() if spaces else Scratch(kinds)")
+        found.insert(len(found) - 1, "    spaces.append(scratch)")
+    return found, list(kinds)
+
+
+def _kind(node: Node) -> Kind | None:
+    """What the array of a node is like, if that is known, and if it is large and dense."""
+    meta = node.meta
+    if not IS_ENABLED or not isinstance(meta, ArrayMeta) or meta.scalar or meta.is_counted or 1 in meta.hint_shape:
+        return None
+    axes = dense_axes(meta)
+    orders = {tuple(range(meta.ndim)): "F", tuple(range(meta.ndim))[::-1]: "C"}  # (one axis: C)
+    if axes not in orders or any(type(n) is not int for n in meta.shape):
+        return None
+    kind = Kind(tuple(meta.hint_shape), meta.dtype, orders[axes])
+    return kind if kind.nbytes >= LEAST_BYTES else None
