@@ -17,12 +17,14 @@ __all__ = ["check_square", "inverse_of_lower", "lower", "plus_adjoint", "upper"]
 
 def lower(x: Any) -> Any:
     """``np.tril`` as a choice by a mask, which is a constant of a graph, so that the choice joins the loops around."""
-    return np.where(np.tri(*x.shape[-2:], dtype=bool), x, 0)
+    rows, columns = x.shape[-2:]
+    return np.where(np.tri(rows, columns, dtype=bool), x, 0)
 
 
 def upper(x: Any) -> Any:
     """``np.triu``, as above."""
-    return np.where(np.tri(*x.shape[-2:], -1, dtype=bool), 0, x)
+    rows, columns = x.shape[-2:]
+    return np.where(np.tri(rows, columns, -1, dtype=bool), 0, x)
 
 
 def check_square(x: Any) -> None:
