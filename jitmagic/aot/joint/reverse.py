@@ -80,7 +80,9 @@ def masked_in(nodes: Sequence[Node], reached: Collection[Node]) -> set[Node]:
 
 def _masks(node: Node) -> bool:
     """Whether some elements of an operand may have no part in the result: their values may be infinite or NaN."""
-    return node.op is not None and not MASKING.isdisjoint(node.op.name.split("_"))
+    if node.op is None:
+        return False
+    return node.kwargs.get("where", True) is not True or not MASKING.isdisjoint(node.op.name.split("_"))
 
 
 @cache
@@ -176,7 +178,8 @@ class Reverse:
             g = np.where(where, g, 0)
         args, options = by_position(row, stage.lift(node.args), stage.lift(kwargs))
         places = [i for i, a in enumerate(stage.lower(args)) if self._isreached_from(a)]
-        found = dict(cotangents(row if self.is_masked else undamped(row), places, g, ans, args, options))
+        row = row if mask is not True or node in self.masked else undamped(row)
+        found = dict(cotangents(row, places, g, ans, args, options))
         for place in places:
             if place not in found:
                 raise no_rule(node, row)
