@@ -61,7 +61,7 @@ class Scratch:
 
     def _new(self, k: int) -> Any:
         kind = self.kinds[k]
-        owner = np.empty(kind.shape, kind.dtype, kind.order)  # type: ignore[call-overload]  # "C" or "F"
+        owner = np.empty(kind.shape, kind.dtype, kind.order)  # type: ignore[call-overload]  # one of two orders
         if self.bytes + kind.nbytes > MOST_BYTES:
             return owner
         if sum(each.bytes for each in _all) + kind.nbytes > MOST_BYTES_OF_ALL:
