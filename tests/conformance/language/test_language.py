@@ -6,10 +6,20 @@ import functools
 
 import pytest
 
-from tests.conformance.language import classes, control, data, effects, functions, generators, library
+from tests.conformance.language import (
+    classes,
+    control,
+    data,
+    effects,
+    functions,
+    generators,
+    library,
+    stories,
+    studies,
+)
 from tests.conformance.runner import Outcome, Program, run
 
-FAMILIES = (functions, control, generators, classes, library, effects, data)
+FAMILIES = (functions, control, generators, classes, library, effects, data, studies, stories)
 ROWS = [row for family in FAMILIES for row in family.ROWS]
 
 
