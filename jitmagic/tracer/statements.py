@@ -237,7 +237,8 @@ def _for(tx: Evaluator, node: ast.For) -> Flow:
     if _is_call_of(node.iter, BACKWARDS) and capture_loop(tx, node):
         return None
     iterable = tx.eval(node.iter)
-    is_long = _is_long(iterable, node)
+    is_kept = tx.place(node) in tx.output.policy.whole  # its rounds cannot be written out
+    is_long = is_kept or _is_long(iterable, node)
     if is_long and (capture_appending(tx, node) or capture_loop(tx, node) or _captured_at_once(tx, node, iterable)):
         return None
     if tx.place(node) in tx.output.policy.whole and capture_for(tx, node, iterable):

@@ -607,4 +607,17 @@ def f(signal, high, low):
         ["np.sin(np.arange(12.0)), 0.5, -0.5", "A(14), 0.5, -0.5", "[0.0, 1.0, -1.0, 1.0], 0.5, -0.5"],
         breaks=1,
     ),
+    Program(
+        "a short loop that appends where the data say so",
+        """
+def f(x, k):
+    chosen, left = [], k
+    for i in range(5):
+        if x[i] > 0.5:
+            chosen.append(i)
+            left -= 1
+    return chosen, left, x * 2
+""",
+        ["A(6), 3", "-np.ones(5), 2", "np.ones(5), 9"],
+    ),
 )
