@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jitmagic.errors import InternalError, Unsupported
+from jitmagic.tracer.part_names import readable
 
 __all__ = ["CATALOGUE", "Reason", "describe"]
 
@@ -181,4 +182,4 @@ def describe(error: Unsupported) -> Reason:
     row = CATALOGUE.get(error.code)
     if row is None:
         raise InternalError(f"break code {error.code!r} is not in the catalogue")
-    return Reason(row.code, row.text.format(detail=error.detail or "this"), row.hint)
+    return Reason(row.code, row.text.format(detail=readable(error.detail) or "this"), row.hint)

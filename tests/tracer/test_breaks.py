@@ -213,6 +213,15 @@ def test_fullgraph_names_the_line_and_the_remedy() -> None:
         compiled(ARANGE)
 
 
+def test_reasons_of_parts_name_no_variable_of_ours() -> None:
+    def shout(words: Any) -> Any:
+        return np.char.array(words).upper()
+
+    reasons = [each.reason for each in jm.explain(shout)(np.array(["a", "b"])).breaks]
+    assert reasons
+    assert not any("_jm" in reason for reason in reasons)
+
+
 def test_the_split_function_can_be_shown_as_python() -> None:
     compiled = jm.compile(in_an_expression, backend="eager")
     compiled(ARANGE)

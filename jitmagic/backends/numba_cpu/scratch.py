@@ -8,6 +8,7 @@ run. Whether somebody still holds an array tells its reference count, so what ha
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -47,7 +48,8 @@ class Scratch:
         self.kinds = kinds
         self.kept: list[list[Any]] = [[] for _ in kinds]
         self.bytes = 0
-        _all.add(self)
+        with _lock:
+            _all.add(self)
 
     def take(self, k: int) -> Any:
         kept = self.kept[k]
@@ -64,10 +66,11 @@ class Scratch:
         owner = np.empty(kind.shape, kind.dtype, kind.order)  # type: ignore[call-overload]  # one of two orders
         if self.bytes + kind.nbytes > MOST_BYTES:
             return owner
-        if sum(each.bytes for each in _all) + kind.nbytes > MOST_BYTES_OF_ALL:
-            forget()
-        self.bytes += kind.nbytes
-        self.kept[k].append(owner)
+        with _lock:
+            if sum(each.bytes for each in _all) + kind.nbytes > MOST_BYTES_OF_ALL:
+                _forget()
+            self.bytes += kind.nbytes
+            self.kept[k].append(owner)
         return owner.view()
 
     def clear(self) -> None:
@@ -76,9 +79,15 @@ class Scratch:
 
 
 _all: weakref.WeakSet[Scratch] = weakref.WeakSet()
+_lock = threading.Lock()  # of ``_all``: a set must not grow while somebody walks through it
 
 
 def forget() -> None:
     """Let go of what all programs have kept."""
+    with _lock:
+        _forget()
+
+
+def _forget() -> None:
     for each in list(_all):
         each.clear()

@@ -16,6 +16,8 @@ from jitmagic.graph import ArrayMeta, Node
 
 __all__ = ["with_scratch"]
 
+# (asking first whether there is one would let another thread take it in between)
+BORROW = ("    try:", "        scratch = spaces.pop()", "    except IndexError:", "        scratch = Scratch(kinds)")
 MAKES = re.compile(r"    (\w+) = (?:(empty|zeros)\(.*\)|(\w+)\.copy\('K'\))")
 
 
@@ -35,7 +37,7 @@ def with_scratch(lines: Sequence[str], fresh: Sequence[tuple[int, Node]]) -> tup
             text += f"; {name}[...] = {source}"
         found[place] = text
     if kinds:
-        found.insert(1, "    scratch = spaces.pop() if spaces else Scratch(kinds)")
+        found[1:1] = BORROW
         found.insert(len(found) - 1, "    spaces.append(scratch)")
     return found, list(kinds)
 
