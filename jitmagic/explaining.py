@@ -13,6 +13,7 @@ from jitmagic.runtime.engine import serve
 from jitmagic.runtime.function import compile_callable, plain_of
 from jitmagic.runtime.handle import Handle
 from jitmagic.tracer.capture import Options
+from jitmagic.tracer.directives import is_opaque
 
 __all__ = ["explain"]
 
@@ -63,8 +64,15 @@ def _explanation(handle: Handle) -> Explanation:
         effects=[effect for event in record.compiled for effect in event.effects],
         frozen=[_frozen(text) for text in dict.fromkeys(frozen)],
         layers=_layers(handle),
-        flags=[event.reason for event in record.fallbacks],
+        flags=[event.reason for event in record.fallbacks] + _outside(handle),
     )
+
+
+def _outside(handle: Handle) -> list[str]:
+    """One remark for each function that the graphs call without looking into it (``jm.allow_in_graph``)."""
+    nodes = (node for entry, _ in handle.all_entries() for node in entry.capture.graph.nodes)
+    names = (node.op.name for node in nodes if node.op is not None and is_opaque(node.op.call))
+    return [f"{name} is called without being looked into" for name in dict.fromkeys(names)]
 
 
 def _frozen(text: str) -> FrozenRecord:

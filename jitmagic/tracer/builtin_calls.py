@@ -30,6 +30,7 @@ from jitmagic.tracer import (
 )
 from jitmagic.tracer.call_rows import Handler, row_of
 from jitmagic.tracer.evaluator import Evaluator
+from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker, call_on_numbers
 from jitmagic.tracer.variables.classes import DESCRIPTOR_CALLS
@@ -94,8 +95,11 @@ _IMPURE_NAMES = {f.__name__ for f in _IMPURE} | {"breakpoint", "exit", "quit", "
 def _unbound_method(
     tx: Evaluator, value: Any, args: Args, kwargs: dict[str, VariableTracker]
 ) -> VariableTracker | None:
-    """``str.lower(text)``, ``list.append(items, x)``: the method of an exact instance of that class."""
+    """``str.lower(text)``, ``np.ndarray.__add__(a, b)``: the method of an exact instance of that class."""
     owner = getattr(value, "__objclass__", None)
+    receiver = tx.realize(args[0]) if owner is np.ndarray and args else None
+    if isinstance(receiver, ArrayTracker) and receiver.python_type() is np.ndarray and value.__name__ != "__iter__":
+        return receiver.method(tx, value.__name__, args[1:], kwargs)
     if owner not in EXACT or not args or args[0].python_type() is not owner or value.__name__.startswith("__"):
         return None
     return args[0].method(tx, value.__name__, args[1:], kwargs)

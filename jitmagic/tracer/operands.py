@@ -22,6 +22,7 @@ from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.named_tuples import NamedTupleTracker
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
+from jitmagic.tracer.variables.objects import OpaqueTracker
 from jitmagic.tracer.variables.random_generators import GeneratorTracker
 from jitmagic.tracer.variables.sequences import (
     ListTracker,
@@ -47,6 +48,8 @@ def operand(tx: Evaluator, value: VariableTracker) -> Any:
     """
     value = tx.realize(value)
     convert = _OPERANDS.get(type(value))
+    if isinstance(value, OpaqueTracker) and value.code == "dtype":
+        raise Unsupported(value.code, value.detail)
     if convert is None:
         raise Unsupported("operator", value.describe())
     if isinstance(value, ListTracker | DictTracker) and contains_itself(value):

@@ -24,7 +24,7 @@ from jitmagic.tracer.variables.deques import DequeTracker
 from jitmagic.tracer.variables.mappings import DictTracker, combine_counters
 from jitmagic.tracer.variables.named_tuples import NamedTupleTracker
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt, number_call, wrap_size
-from jitmagic.tracer.variables.objects import EnumMember, ObjectTracker, find_in_class
+from jitmagic.tracer.variables.objects import EnumMember, ObjectTracker, OpaqueTracker, find_in_class
 from jitmagic.tracer.variables.sequences import ListTracker, SequenceTracker, TupleTracker
 from jitmagic.tracer.variables.sets import SetTracker, known_set, set_operation
 from jitmagic.tracer.variables.tensor import TensorTracker, plain_of
@@ -57,6 +57,12 @@ def _dunder(name: str) -> str:
     return name.strip("_")
 
 
+def _not_known(text: str, *values: VariableTracker) -> Unsupported:
+    """Why an operator is left to Python: the dtype of an operand that no graph holds, or else the classes."""
+    held_back = (v for v in values if isinstance(v, OpaqueTracker) and v.code == "dtype")
+    return next((Unsupported(v.code, v.detail) for v in held_back), Unsupported("operator", text))
+
+
 def binary(
     tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker, *, mark: str = ""
 ) -> VariableTracker:
@@ -70,7 +76,7 @@ def binary(
         kinds = left.python_type().__name__, right.python_type().__name__
         symbol = "** or pow()" if name == "pow" and not mark else SYMBOLS[name] + mark
         raise python_error(TypeError, f"unsupported operand type(s) for {symbol}: {kinds[0]!r} and {kinds[1]!r}")
-    raise Unsupported("operator", f"{left.describe()} {SYMBOLS.get(name, name)} {right.describe()}")
+    raise _not_known(f"{left.describe()} {SYMBOLS.get(name, name)} {right.describe()}", left, right)
 
 
 def _is_refused(value: VariableTracker) -> bool:
@@ -336,7 +342,7 @@ def compare(tx: Evaluator, name: str, left: VariableTracker, right: VariableTrac
     else:
         result = _plain_compare(tx, name, left, right)
     if result is None:
-        raise Unsupported("operator", f"{left.describe()} {name} {right.describe()}")
+        raise _not_known(f"{left.describe()} {name} {right.describe()}", left, right)
     return result
 
 
@@ -470,4 +476,4 @@ def unary(tx: Evaluator, name: str, value: VariableTracker) -> VariableTracker:
         method = find(tx, f"__{_dunder(name)}__")
         if method is not None:
             return method.call(tx, [value], {})
-    raise Unsupported("operator", f"{name} {value.describe()}")
+    raise _not_known(f"{name} {value.describe()}", value)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 
-from tests.conformance.programs import explained, same_everywhere
+from tests.conformance.programs import explained, load, same_everywhere
 
 
 def test_b09_each_property_of_an_array_counts_where_it_matters() -> None:
@@ -22,6 +24,9 @@ def test_b09_each_property_of_an_array_counts_where_it_matters() -> None:
     found = same_everywhere(text, calls)
     assert found.compiles[:2] == [1, 1]
     assert sorted(set(found.compiles)) == found.compiles[1:], found.compiles
+    tensors = ["f(x)", "f(jm.Tensor(x))", "f(jm.Tensor(x, requires_grad=True))", "f(jm.Tensor(x))", "f(x)"]
+    asked = text + "\ndef ask(v): return type(v).__name__, np.asarray(jm.detach(v))"
+    same_everywhere(asked, [f"ask({call})" for call in tensors], [1, 2, 3, 3, 3])
 
 
 def test_b09_writeable_counts_only_if_the_trace_writes() -> None:
@@ -87,6 +92,8 @@ def test_b15_the_dispatch_of_a_subclass_runs() -> None:
 def test_b16_a_subclass_is_never_lowered_as_a_plain_array(value: str) -> None:
     text = f"m = {value}\ndef f(x): return x * x, x.sum(), [x]"
     same_everywhere(text, ["f(m)", "f(m)", "f(np.asarray(m))"])
+    plain_array = text + "\nm = np.asarray(m)"
+    assert explained(plain_array, "f(m)").break_count == 0
     assert explained(text, "f(m)").break_count >= 1
 
 
@@ -128,6 +135,21 @@ def ragged(n): return Ragged(np.arange(float(n)), np.array([0, 2]))
 def test_b19_dtypes_without_kernels_stay_with_numpy(value: str) -> None:
     text = f"a = {value}\ndef f(x, a):\n    y = x * 2\n    return y + 1, a[:1], a == a, a"
     same_everywhere(text, ["f(np.ones(2), a)", "f(np.ones(2), a)"])
+
+
+@pytest.mark.parametrize("code", ["a == a", "a < 3", "a + a", "2 * a", "-a", "a.sum()", "np.add(a, a)", "a[0]"])
+@pytest.mark.parametrize(
+    ("value", "dtype"), [("np.array([1, 2.5], object)", "object"), ("np.zeros(2, [('p', 'i4')])", r"[('p', '<i4')]")]
+)
+def test_b19_a_break_at_such_an_array_names_its_dtype(code: str, value: str, dtype: str) -> None:
+    text = f"a = {value}\nx = np.ones(2)\ndef f(x, a):\n    y = x * 2\n    return y + 1, {code}"
+    same_everywhere(text, ["f(x, a)", "f(x, a)"])
+    plain = load(text)
+    with contextlib.suppress(TypeError):  # NumPy adds no records
+        plain["f"](plain["x"], plain["a"])
+        assert [b.reason for b in explained(text, "f(x, a)").breaks][:1] == [
+            f"arrays of dtype {dtype} are left to NumPy"
+        ]
 
 
 def test_b19_a_sum_of_objects() -> None:

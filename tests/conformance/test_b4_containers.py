@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 
-from tests.conformance.programs import explained, same_everywhere
+import jitmagic as jm
+from tests.conformance.programs import explained, load, same_everywhere
 
 
 def test_b33_a_list_is_changed_in_place_and_guarded_by_length() -> None:
@@ -109,6 +113,8 @@ def f(it, x):
     return x
 """
     same_everywhere(text, ["f(it, x)", "f(it, x)", "f(iter([1, 2]), x)", "list(it)"])
+    longer = ["f(iter((3, 5)), x)", "f(iter((3, 5, 7)), x)", "it = iter((3, 3, 5)); next(it)", "f(it, x)", "list(it)"]
+    same_everywhere(text, longer)
     text = "it = iter([1, 2, 3, 4]); x = np.ones(2)\ndef f(it, x): return x * next(it) + next(it)"
     same_everywhere(text, ["f(it, x)", "list(it)", "f(it, x)"])
     kinds = "x = np.ones(2)\ndef f(it, x): return [x * v for v in it], list(it)"
@@ -128,7 +134,7 @@ def test_b37_slices_and_ranges_are_guarded_by_their_bounds() -> None:
     text = "x = np.arange(9.0)\ndef f(x, s): return x[s] * 2, s.start, s.stop, s.step"
     same_everywhere(text, [f"f(x, slice(1, {n}))" for n in (3, 4, 5)], [1, 2, 2])
     text = "x = np.ones(2)\ndef f(x, r): return x * r.stop"
-    same_everywhere(text, ["f(x, range(0, 10, 3))", "f(x, range(0, 12, 3))"])
+    same_everywhere(text, [f"f(x, range(0, {stop}, 3))" for stop in (10, 12, 10)], [1, 2, 2])
     text = "x = np.ones(2)\ndef f(x, r): return [x * i for i in r], len(r), r"
     same_everywhere(text, ["f(x, range(3))", "f(x, range(4))", "f(x, range(5, 0, -2))"])
 
@@ -153,6 +159,15 @@ def f(x, d):
          "f(x, collections.OrderedDict(a=1, b=2))", "f(x, collections.defaultdict(list, a=1, b=2))",
          "f(x, {(1, 2): 5, (0, 'a'): x})", "f(x, {E.A: 1, E.B: x})", "f(x, {})", "f(x, {np.int64(3): 1})"],
     )  # fmt: skip
+
+
+def test_b38_a_new_key_is_a_compile_and_a_value_follows_its_own_rule() -> None:
+    text = "x = np.ones(2)\ndef f(x, d): return x * d['a'] + d['b']"
+    calls = [f"f(x, {{'a': 1, 'b': {b}}})" for b in (2, 3, 4)]
+    same_everywhere(text, [*calls, "f(x, {'a': 1, 'b': 4, 'c': 1})"], [1, 2, 2, 3])
+    same_everywhere(text, [f"f(x, {{'a': x, 'b': x * {b}}})" for b in (2, 3)], [1, 1])
+    tuples = "x = np.ones(2)\ndef f(x, d): return x * d[1, 2] + d[0, 'a']"
+    same_everywhere(tuples, ["f(x, {(1, 2): x, (0, 'a'): x})", "f(x, {(1, 2): x, (0, 'b'): x})"])
 
 
 def test_b38_equal_keys_of_other_classes_are_other_keys() -> None:
@@ -223,6 +238,32 @@ def f(opt, p):
     return p.v
 """
     same_everywhere(text, ["f(opt, p)", "f(opt, p)", "f(opt, p)"])
+
+
+STATE_OF_PARAMETERS = """
+from jitmagic import nn
+class Opt: pass
+a = np.ones(2); p, q = nn.Parameter(a), nn.Parameter(np.zeros(2))
+opt = Opt(); opt.state = {p: {"m": np.zeros(2)}, q: {"m": np.ones(2)}}
+def f(opt, p):
+    s = opt.state[p]
+    s["m"] = 0.9 * s["m"] + 1
+    return s["m"] * 2
+"""
+
+
+def test_b42_a_parameter_finds_its_state_and_can_be_freed() -> None:
+    calls = ["f(opt, p)", "f(opt, p)", "f(opt, q)", "f(opt, p)", "[s['m'] for s in opt.state.values()]"]
+    found = same_everywhere(STATE_OF_PARAMETERS, calls)
+    assert found.compiles[1] == 1, found.compiles
+    names = load(STATE_OF_PARAMETERS)
+    f = jm.compile(names["f"])
+    f(names["opt"], names["p"])
+    gone = [weakref.ref(names[name]) for name in ("a", "opt")]  # p holds a
+    names.clear()
+    gc.collect()
+    assert [ref() for ref in gone] == [None, None]
+    assert f.jit.compiles == 1
 
 
 def test_b44_sets_are_guarded_by_their_members() -> None:

@@ -68,6 +68,8 @@ def f(x): return a.m(x), A.s(x), a.s(x), A.c(x), a.c(x), a.p
 def test_b46_shadowed_builtins_and_patched_numpy_functions_are_noticed() -> None:
     text = "x = -np.ones(2)\ndef f(x): return abs(x) * len(x)"
     same_everywhere(text, ["f(x)", "def abs(x): return x * 100", "f(x)", "del abs", "f(x)"], [1, 2, 2])
+    kinds = {(g.source, g.kind) for g in explained(text, "f(x)").guards}
+    assert kinds >= {("abs", "BUILTIN_MATCH"), ("len", "BUILTIN_MATCH")}
     text = "x = np.ones(2); real = np.sin\ndef f(x): return np.sin(x) + 1"
     same_everywhere(text, ["f(x)", "np.sin = lambda x: x * 5", "f(x)", "np.sin = real", "f(x)"], [1, 2, 2])
     text = "import builtins\nx = np.ones(2)\ndef f(x): return x * max(1, 2)"
@@ -78,7 +80,12 @@ def test_b46_shadowed_builtins_and_patched_numpy_functions_are_noticed() -> None
 def test_b47_an_allowed_function_is_one_node() -> None:
     text = "@jm.allow_in_graph\ndef g(x): return x * 3\nx = np.ones(2)\ndef f(x): return g(x + 1) + 1"
     same_everywhere(text, ["f(x)", "f(x)", "@jm.allow_in_graph\ndef g(x): return x * 4", "f(x)"], [1, 1, 2])
-    assert explained(text, "f(x)").break_count == 0
+    found = explained(text, "f(x)")
+    assert (found.graph_count, found.break_count) == (1, 0)
+    assert found.graphs[0].count("= g(") == 1
+    assert found.flags == ["g is called without being looked into"]
+    assert found.flags[0] in str(found).replace("\n", " ")
+    assert explained(text.replace("@jm.allow_in_graph\n", ""), "f(x)").flags == []
 
 
 def test_b48_a_partial_is_guarded_by_its_parts() -> None:
@@ -144,11 +151,38 @@ def f(x, c):
     return x
 """
     same_everywhere(text, ["f(x, c)", "f(x, C(3.0))", "f(x, c)"])
+    found = explained(text, "f(x, c)")
+    assert (found.graph_count, found.break_count) == (1, 0)
 
 
 def test_b54_methods_kept_in_variables_map_to_operations() -> None:
     text = "x = np.ones(2); add = np.ndarray.__add__\ndef f(x):\n    d = x.dot\n    return add(x, x), d(x)"
     same_everywhere(text, ["f(x)", "f(x * 2)"])
+    found = explained(text, "f(x)")
+    assert (found.graph_count, found.break_count) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["np.ndarray.sum(x, 0)", "add(x, [1, 2])", "np.ndarray.__getitem__(x, 0)", "np.ndarray.__setitem__(x, 0, 5)",
+     "np.ndarray.__iadd__(x, 1) is x", "np.ndarray.__len__(x)", "np.ndarray.astype(x, 'f4')", "np.ndarray.sort(x)",
+     "np.ndarray.__eq__(x, 'a')", "np.ndarray.__divmod__(x, 2)"],
+)  # fmt: skip
+def test_b54_a_method_that_is_taken_from_the_class_is_that_method(call: str) -> None:
+    text = f"x = np.array([3.0, 1.0]); add = np.ndarray.__add__\ndef f(x): return {call}, x"
+    same_everywhere(text, ["f(x)", "f(x * 2)", "x"])
+    assert explained(text, "f(x)").break_count == 0
+
+
+@pytest.mark.parametrize(
+    "call", ["add(x)", "add()", "add(2.0, x)", "add(x, x, x)", "add(x, None)", "add(x, odd)", "np.ndarray.__iter__(x)",
+             "np.ndarray.__bool__(x[:1])", "add(x[0], 1)", "add(jm.Tensor(x), 1)"]
+)  # fmt: skip
+def test_b54_such_a_method_refuses_what_it_refuses_plainly(call: str) -> None:
+    odd = "class Odd:\n    def __radd__(self, other): return 'odd'\nodd = Odd()\n"
+    text = f"{odd}x = np.array([3.0, 1.0]); add = np.ndarray.__add__\ndef f(x): return {call}"
+    found = same_everywhere(text, ["type(f(x)).__name__", "f(x)" if "iter" not in call else "list(f(x))"])
+    assert len(found.outcomes) == 3
 
 
 def test_b55_a_rebound_class_is_noticed() -> None:
@@ -159,6 +193,7 @@ a = A(); x = np.ones(2)
 def f(x): return A().g(x), isinstance(a, A), type(a) is A
 """
     same_everywhere(text, ["f(x)", "class A:\n    def g(self, x): return x * 3", "f(x)", "a = A()", "f(x)"])
+    assert ("A", "ID_MATCH") in {(g.source, g.kind) for g in explained(text, "f(x)").guards}
     text = """
 class Meta(type):
     def __call__(cls, k):
@@ -181,7 +216,8 @@ def f(x):
         x = x * k
     return x
 """
-    same_everywhere(text, ["f(x)", "f(x)"])
+    same_everywhere(text, ["f(x)", "f(x)"], [1, 1])
+    assert explained(text, "f(x)").break_count == 0
 
 
 CONFIGS = """
@@ -239,6 +275,25 @@ def test_b62_a_compiled_function_inside_another_is_unwrapped() -> None:
     assert (found.graph_count, found.break_count) == (1, 0)
 
 
+def test_b62_a_compiled_module_inside_a_compiled_function_is_unwrapped() -> None:
+    text = """
+from jitmagic import nn
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(np.ones(2))
+    def forward(self, x): return x * 2 + self.w
+m = jm.compile(M()); x = np.ones(2)
+def f(x): return m(x + 1) * 3
+def ask(): return np.asarray(jm.detach(f(x)))
+"""
+    found = same_everywhere(text, ["ask()", "m.w.data[0] = 7", "ask()", "m = jm.compile(M())", "ask()"])
+    assert found.f.jit.compiles == 2
+    told = explained(text, "f(x)")
+    assert (told.graph_count, told.break_count) == (1, 0)
+    assert ("m", "TYPE_MATCH") in {(g.source, g.kind) for g in told.guards}
+
+
 @pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
 def test_b63_recurrent_layers_break_the_graph_unless_they_are_allowed(kind: str) -> None:
     text = f"""
@@ -273,6 +328,22 @@ def f(x, lock):
 """
     same_everywhere(text.replace("\nx =", "\nkept = []\nx ="), ["f(x, lock) is not None", "f(x, other)[1] is other"])
     assert explained(text, "f(x, lock)").break_count == 0
+    text = """
+from concurrent.futures import ThreadPoolExecutor
+x = np.ones(2); p, q = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+def f(x, pool):
+    y = x * 2
+    return y + 1, pool
+def g(x, pool):
+    y = x * 2
+    return pool.submit(abs, -3).result() + y
+"""
+    calls = ["f(x, p)[0]", "f(x, q)[0]", "f(x, p)[1] is p, f(x, q)[1] is q", "p.shutdown(), q.shutdown()"]
+    same_everywhere(text.replace("p, q =", "pools = p, q ="), ["del pools", *calls, "del p, q"])
+    assert explained(text, "f(x, p)").break_count == 0
+    used = text.replace("def f(", "def unused(").replace("def g(", "def f(")
+    same_everywhere(used, ["f(x, p)", "f(x, q)", "p.shutdown(), q.shutdown()", "del p, q"])
+    assert explained(used, "f(x, p)").break_count >= 1
 
 
 def test_b65_values_made_in_the_trace_have_no_guards() -> None:
@@ -293,7 +364,10 @@ def test_b66_generators_of_random_numbers_advance() -> None:
 rng, other, old = np.random.default_rng(1), np.random.default_rng(2), np.random.RandomState(3)
 def f(rng): return rng.normal(size=3) * 2
 """
-    same_everywhere(text, ["f(rng)", "f(rng)", "f(other)", "f(old)", "rng.random()", "other.random()", "old.rand()"])
+    ends = ["rng.random()", "other.random()", "old.rand()"]
+    same_everywhere(text, ["f(rng)", "f(rng)", "f(other)", "f(old)", *ends], [1, 1, 1, 2])
+    text = text.replace("np.random.default_rng(2)", "np.random.Generator(np.random.MT19937(2))")
+    same_everywhere(text, ["f(rng)", "f(other)", "f(rng)", "f(other)", *ends])
     jm.reset()
 
 

@@ -7,6 +7,7 @@ import random
 import numpy as np
 
 import jitmagic as jm
+from jitmagic.graph import interpret
 from tests.conformance.programs import explained, load, same_everywhere
 
 
@@ -71,6 +72,10 @@ def test_b70_results_that_are_no_arrays() -> None:
     assert explained(text, "f(x)").break_count == 0
     text = "@jm.allow_in_graph\ndef g(x): return 'text'\nx = np.ones(2)\ndef f(x): return g(x), x * 2"
     same_everywhere(text, ["f(x)", "f(x)"])
+    (found,) = explained(text, "f(x)").breaks
+    assert (found.code, found.span.line) == ("extern-unknown", 4)
+    assert "the result of g" in found.reason
+    assert "a str" in found.reason
 
 
 def test_b72_a_shape_assigned_in_the_function_is_not_the_shape_of_the_argument() -> None:
@@ -81,6 +86,18 @@ def f(x):
     return x * 2
 """
     same_everywhere(text, ["f(x)", "x = np.arange(6.0)", "f(x)", "f(np.asfortranarray(np.ones((3, 2))))"])
+    same_everywhere(text, ["f(np.ones((3, 2)))", "f(np.zeros((3, 2)))", "f(np.ones((2, 3)))"], [1, 1, 2])
+
+
+def test_b72_an_export_holds_nothing_of_its_example() -> None:
+    def f(x: np.ndarray) -> tuple[object]:
+        return (x * 2 + x[0],)
+
+    example = np.arange(3.0)
+    graph = jm.aot.aot_export_joint_simple(f, [example], trace_joint=False)
+    example[...] = 99
+    (found,) = interpret(graph, [np.arange(3.0)])
+    assert found.tolist() == [0.0, 2.0, 4.0]
 
 
 def test_b71_questions_to_the_process_break_and_are_answered_plainly() -> None:

@@ -94,7 +94,10 @@ def test_b78_weak_and_static_marks() -> None:
 
 def test_b79_an_automatic_axis_may_be_fixed_by_the_function() -> None:
     branch = "def f(x):\n    if x.shape[0] == 7:\n        return x * 3\n    return x * 2"
-    same_everywhere(branch, sizes((5,), (6,), (7,), (8,)))
+    found = same_everywhere(branch, sizes((5,), (6,), (7,), (8,)), [1, 2, 3, 3])
+    assert [(why.guard, why.now) for why in jm.recompiles(found.f)][1:] == [
+        ("x.shape[0] != 7", "false: x has the shape (7,)")
+    ]
     with jm.configure(allow_ignore_mark_dynamic=True):
         assert compiles_of(branch, marked(jm.mark_dynamic, (7,), (8,), (9,)))[-1] >= 2
 
