@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 import weakref
 from collections import Counter
 from collections.abc import Iterable
@@ -68,9 +69,21 @@ class Policy:
         return (code, node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, kind, piece)
 
 
+def _written(key: Any) -> str:
+    """A key the way a program writes it: ``Color.RED``, ``(1, Color.RED)``."""
+    if isinstance(key, enum.Enum):
+        return f"{type(key).__name__}.{key._name_}"
+    if type(key) is tuple:
+        return f"({', '.join(map(_written, key))}{',' if len(key) == 1 else ''})"
+    return repr(key)
+
+
 @dataclass(frozen=True, slots=True)
 class _Named:
+    """A key of a dict: ``name`` in the code of a guard, ``label`` in what people read."""
+
     name: str
+    label: str
 
     def __repr__(self) -> str:
         return self.name
@@ -152,7 +165,7 @@ class OutputGraph:
 
     def named_constant(self, value: Any) -> Any:
         """An object that prints as the entry's name for it, for keys whose repr is no expression."""
-        return _Named(self.constant_source(value).code(""))
+        return _Named(self.constant_source(value).code(""), _written(value))
 
     # -- objects that an entry is tied to
     def ties_to(self, value: Any, source: Source) -> bool:

@@ -170,6 +170,19 @@ def test_b38_a_new_key_is_a_compile_and_a_value_follows_its_own_rule() -> None:
     same_everywhere(tuples, ["f(x, {(1, 2): x, (0, 'a'): x})", "f(x, {(1, 2): x, (0, 'b'): x})"])
 
 
+def test_b38_keys_are_named_as_the_program_writes_them() -> None:
+    text = """
+import enum
+class E(enum.Enum):
+    A = 1
+x = np.ones(2); d = {(1, "a"): x + 1, E.A: x + 2, (E.A,): x + 3}
+def f(x, d): return x * d[1, "a"] + d[E.A] + d[E.A,]
+"""
+    same_everywhere(text, ["f(x, d)", "f(x * 2, d)", "f(x, {**d, E.A: x})"])
+    sources = {g.source for g in explained(text, "f(x, d)").guards if g.kind == "ARRAY_MATCH"}
+    assert sources == {"x", "d[(1, 'a')]", "d[E.A]", "d[(E.A,)]"}
+
+
 def test_b38_equal_keys_of_other_classes_are_other_keys() -> None:
     text = "x = np.ones(2)\ndef f(x, d): return [x * k for k in d], list(d), list(d.items()), d.copy()"
     same_everywhere(text, ["f(x, {1: 2})", "f(x, {True: 2})", "f(x, {1.0: 2})", "f(x, {1: 2})", "f(x, {1 + 0j: 2})"])

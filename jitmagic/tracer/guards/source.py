@@ -208,7 +208,7 @@ class ItemSource(_Step):
 
     @property
     def text(self) -> str:
-        return f"{self.origin.text}[{self.key!r}]"
+        return f"{self.origin.text}[{getattr(self.key, 'label', None) or repr(self.key)}]"
 
     def code(self, base: str) -> str:
         return f"{base}[{self.key!r}]"
