@@ -230,7 +230,7 @@ ROWS = {
     "simple: a size that decides": (
         "def f(n): return (np.zeros(n) if n > 1 else np.ones(2),)",
         "jm.aot.aot_export_joint_simple(f, [5], trace_joint=False, unknown_ints=True)",
-        ["u0 > 1"],
+        ["n > 1"],
     ),
 }
 
