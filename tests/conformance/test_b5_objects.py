@@ -99,6 +99,9 @@ def f(x, p): return p(x) * 2
     calls = [f"f(x, functools.partial({rest}))" for rest in ("g, k=2", "g, k=2", "g, k=3", "h, k=3", "g, k=2, a=1")]
     found = same_everywhere(text, [*calls, "f(x, functools.partial(g, x))", "f(x, functools.partial(g, a=1, k=2))"])
     assert found.compiles[:2] == [1, 1]
+    guards = {(g.source, g.kind) for g in explained(text + "p = functools.partial(g, k=2)", "f(x, p)").guards}
+    wanted = {("p", "TYPE_MATCH"), ("p.func", "FUNCTION_MATCH"), ("p.args", "LIST_LENGTH"), ("p.keywords", "DICT_KEYS")}
+    assert guards >= wanted
 
 
 def test_b49_a_function_that_cannot_be_traced_may_be_named_and_breaks_when_called() -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pytest
 
 import jitmagic as jm
 from jitmagic.graph import interpret
-from tests.conformance.programs import explained, load, same_everywhere
+from tests.conformance.programs import BACKENDS, explained, load, same_everywhere
 
 
 def test_b67_compiling_leaves_the_random_streams_alone() -> None:
@@ -34,6 +35,17 @@ def f(a, b):
     same_everywhere(text, ["f(a, b)", "f(a, a)", "f(a, b)"])
     text = "a, b = np.ones(3), np.ones(4)\ndef f(a, b): return a + b"
     same_everywhere(text, ["f(a, b)", "f(a, a)", "f(a, b)"])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_b67_an_error_of_an_operation_is_raised_at_its_line(backend: str) -> None:
+    names = load("def f(a, b):\n    c = a * 2\n    d = (c +\n        b)\n    return d")
+    f = jm.compile(names["f"], backend=backend)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"shapes \(3,\) \(4,\)") as caught:
+            f(np.ones(3), np.ones(4))
+        lines = [entry.lineno + 1 for entry in caught.traceback if str(entry.path).startswith("<conformance")]
+        assert lines == [3]
 
 
 def test_b68_multiple_results_keep_their_class() -> None:

@@ -266,6 +266,7 @@ def ask():
     return w.numpy().copy(), [v.numpy().copy() for s in opt.state.values() for v in s.values() if hasattr(v, "numpy")]
 """
     found = same_everywhere(text, ["ask()", "ask()", "ask()", "opt.param_groups[0]['lr'] = 0.2", "ask()"])
+    assert explained(text, "f(x)").break_count == 0
     after = []
     names = load(text)
     names["f"] = jm.compile(names["f"])
