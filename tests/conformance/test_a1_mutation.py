@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.lib import NumpyVersion
 
 import jitmagic as jm
 from tests.conformance.pipeline import Recorded, same_as_plain, tensor
@@ -120,6 +121,7 @@ def test_a07_writing_into_a_leaf_is_refused_as_it_is_uncompiled() -> None:
         assert w.tolist() == [1, 2]
 
 
+@pytest.mark.filterwarnings("ignore:Setting the")
 def test_a08_metadata_of_inputs_changes_as_in_a_plain_run() -> None:
     def f(x):
         x.shape = (3, 2)
@@ -134,10 +136,11 @@ def test_a08_metadata_of_inputs_changes_as_in_a_plain_run() -> None:
         assert x.__array_interface__["data"] == before
     assert ahead.kinds == ["inference"]
     assert "reshape" in ahead.text("inference")
-    assert len(compiled.jit.breaks()) == 0
+    warns = NumpyVersion(np.__version__) >= "2.5.0.dev0"  # at the line of the assignment, so that is plain Python
+    assert len(compiled.jit.breaks()) == int(warns)
 
 
-@pytest.mark.filterwarnings("ignore:Setting the strides")
+@pytest.mark.filterwarnings("ignore:Setting the")
 def test_a08_other_metadata_changes_as_in_a_plain_run() -> None:
     def dtype(x):
         x.dtype = np.int64

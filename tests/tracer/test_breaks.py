@@ -213,6 +213,7 @@ def test_fullgraph_names_the_line_and_the_remedy() -> None:
         compiled(ARANGE)
 
 
+@pytest.mark.filterwarnings("ignore:The chararray class is deprecated:DeprecationWarning")
 def test_reasons_of_parts_name_no_variable_of_ours() -> None:
     def shout(words: Any) -> Any:
         return np.char.array(words).upper()

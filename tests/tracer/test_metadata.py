@@ -8,6 +8,8 @@ import pytest
 import jitmagic as jm
 from jitmagic.autograd.trees import leaves_of
 
+AHEAD_OF_TIME = pytest.mark.filterwarnings("ignore:Setting the:DeprecationWarning")  # of NumPy 2.5: it comes late there
+
 
 def argument(x):
     x.shape = (3, 2)
@@ -121,6 +123,7 @@ def test_what_is_assigned_is_as_in_a_plain_run(program, options):
         assert shown(compiled, copy.copy(x)) == shown(program, copy.copy(x))
 
 
+@AHEAD_OF_TIME
 @pytest.mark.parametrize("program", [p for p in PROGRAMS if p not in (cannot_be_done, on_the_data)])
 def test_ahead_of_time_it_is_the_same(program):
     run = jm.aot.aot_function(program, jm.aot.aot_eager)
@@ -142,6 +145,7 @@ def weighted_on_the_tape(x):
     return (x[0] * np.array([1.0, 5.0])).sum()
 
 
+@AHEAD_OF_TIME
 @pytest.mark.parametrize("program", [weighted, weighted_on_the_tape])
 def test_a_differentiated_argument_keeps_the_gradient_and_gets_the_shape(program):
     x = np.arange(6.0).reshape(2, 3)
@@ -152,6 +156,7 @@ def test_a_differentiated_argument_keeps_the_gradient_and_gets_the_shape(program
     np.testing.assert_array_equal(gradient, [[2.0, 10.0, 0.0], [0.0, 0.0, 0.0]])
 
 
+@AHEAD_OF_TIME
 def test_the_same_array_at_another_place_has_the_shape_too():
     def f(x, y):
         y.shape = (3, 2)

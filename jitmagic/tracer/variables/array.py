@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.lib import NumpyVersion
 
 from jitmagic.errors import Unsupported
 from jitmagic.graph.meta import ArrayMeta
@@ -80,6 +81,8 @@ class ArrayTracker(VariableTracker):
         """The view that the array is after ``x.shape = ...`` or ``x.dtype = ...``; None where that is left to NumPy."""
         method = _ASSIGNED.get(name)
         if method is None or self.meta.scalar or tx.output.graph is not tx.output.root:
+            return None
+        if _WARNS and not (tx.output.options.tensors or tx.output.differentiating):
             return None
         found = tx.call_method_form(method, [self, value])
         is_view = isinstance(found, ArrayTracker) and found.node.storage is self.node.storage
@@ -155,6 +158,7 @@ def _strides(array: ArrayTracker) -> VariableTracker:
 
 
 _ASSIGNED = {"shape": "reshape", "dtype": "view"}  # the method that gives a view like what the assignment makes
+_WARNS = NumpyVersion(np.__version__) >= "2.5.0.dev0"  # of such an assignment, at its own line
 
 _KNOWN: dict[str, Callable[[ArrayTracker], VariableTracker]] = {
     "shape": _shape,
