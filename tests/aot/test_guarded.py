@@ -1,5 +1,6 @@
 """What a function reads besides its arguments is guarded, and what it does to Python objects happens at every call."""
 
+import itertools
 import linecache
 
 import numpy as np
@@ -9,12 +10,13 @@ import jitmagic as jm
 from jitmagic.autograd.recorded import raw
 from jitmagic.errors import UserError
 
+NUMBERS = itertools.count()
 GLOBALS = {"__name__": "__main__", "np": np, "factor": 2.0, "count": 0, "log": [], "table": np.arange(3.0)}
 
 
 def defined(text, space=None):
     """The namespace after a program, in a file of its own, ran in ``space``."""
-    filename = f"<guarded {len(linecache.cache)}>"
+    filename = f"<guarded {next(NUMBERS)}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
     space = {**GLOBALS, "log": []} if space is None else space
     exec(compile(text, filename, "exec"), space)

@@ -1,5 +1,6 @@
 """Every restriction of the ahead-of-time functions is an error that says what, where or why, and what to try."""
 
+import itertools
 import linecache
 
 import pytest
@@ -25,11 +26,13 @@ class Own(np.ndarray): pass
 x = np.ones(2)
 """
 
+NUMBERS = itertools.count()
+
 
 def evaluated(definition, request):
     """The request in a namespace with the definition, in a file of its own."""
     text = PRELUDE + definition
-    filename = f"<restriction {len(linecache.cache)}>"
+    filename = f"<restriction {next(NUMBERS)}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
     space = {"__name__": "__main__"}
     exec(compile(text, filename, "exec"), space)
