@@ -33,7 +33,7 @@ IN_PLACE = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", 
 METHODS = tuple(
     name
     for line in (
-        "all any argmax argmin argpartition argsort astype choose clip compress conj conjugate copy cumprod cumsum",
+        "all any argmax argmin argpartition argsort astype choose clip compress copy cumprod cumsum",
         "diagonal dot fill flatten max mean min nonzero partition prod put ravel repeat reshape round searchsorted",
         "sort squeeze std sum swapaxes take trace transpose var view byteswap",
     )
@@ -57,6 +57,8 @@ def install(kind: Any) -> None:
     kind.__getitem__ = _operator("__getitem__", operator.getitem)
     for name in METHODS:
         setattr(kind, name, _method(name))
+    for name in ("conj", "conjugate"):
+        setattr(kind, name, _conjugation(name))
     for name in PLAIN:
         setattr(kind, name, _plain(name))
     for name in READ_ONLY:
@@ -120,6 +122,17 @@ def _method(name: str, function: Callable[..., Any] | None = None) -> Callable[.
 
     method.__doc__ = f"As ``ndarray.{name}``."
     return _named(method, name)
+
+
+def _conjugation(name: str) -> Callable[..., Any]:
+    conjugated = _method(name)
+
+    def conjugation(self: Any, *args: Any, **kwargs: Any) -> Any:
+        is_itself = self._values.dtype.kind in "biuf" and not (args or kwargs)
+        return self if is_itself else conjugated(self, *args, **kwargs)
+
+    conjugation.__doc__ = f"As ``ndarray.{name}``: the array itself unless its numbers are complex."
+    return _named(conjugation, name)
 
 
 def _plain(name: str) -> Callable[..., Any]:

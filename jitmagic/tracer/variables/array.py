@@ -204,6 +204,15 @@ def _to_device(tx: Evaluator, array: ArrayTracker, args: Sequence[VariableTracke
     return array
 
 
+def _conjugated(tx: Evaluator, array: ArrayTracker, args: Sequence[VariableTracker]) -> VariableTracker:
+    """``x.conj()``: unlike ``np.conj(x)`` the array itself, bools included, unless its numbers are complex."""
+    if array.meta.dtype.kind == "c":
+        return tx.call_method_form("conj", [array, *args])
+    if args or array.meta.dtype.kind not in "biuf":
+        raise Unsupported("call", f"{array.describe()}.conj")
+    return array
+
+
 class Flat(VariableTracker):
     """``x.flat``: elements by their number in C order."""
 
@@ -267,6 +276,8 @@ _FLAG_NAMES |= {"F_CONTIGUOUS": "f_contiguous", "F": "f_contiguous", "FORTRAN": 
 
 _METHODS: dict[str, Callable[..., VariableTracker]] = {
     "item": lambda tx, array, args: _to_number(tx, array, args, "item()"),
+    "conj": _conjugated,
+    "conjugate": _conjugated,
     "to_device": _to_device,
     "__len__": lambda tx, array, args: array.length(tx),
     "__iter__": lambda tx, array, args: array.iterate(tx),
@@ -292,6 +303,8 @@ class ArrayMethod(VariableTracker):
         self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
     ) -> VariableTracker:
         own = _METHODS.get(self.name)
+        if own is _conjugated and kwargs and not self.receiver.meta.scalar:
+            raise Raised(TypeError(f"ndarray.{self.name}() takes no keyword arguments"))
         if own is not None and not kwargs:
             return own(tx, self.receiver, args)
         found = lookup_method(self.name)

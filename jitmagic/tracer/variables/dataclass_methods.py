@@ -50,7 +50,9 @@ def generated_method(
     """A call of a function that ``@dataclass`` has written; None if ``function`` is another one."""
     plain: FunctionType = function.function
     inner: Any = getattr(plain, "__wrapped__", plain)  # __repr__ is wrapped against recursion
-    if not inner.__code__.co_qualname.startswith("__create_fn__.") or not args:
+    if not args or not isinstance(inner, FunctionType):
+        return None
+    if not inner.__code__.co_qualname.startswith("__create_fn__."):
         return None
     for cls in args[0].python_type().__mro__:
         for name, method in _METHODS.items():
