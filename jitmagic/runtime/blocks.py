@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+import os
+import site
+import sys
+import sysconfig
 import weakref
 from collections.abc import Callable
 from types import FunctionType
@@ -22,6 +26,11 @@ from jitmagic.tracer.looking import looks_at_callers
 __all__ = ["Blocks"]
 
 _NOT_CALLED_ONCE = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines
+
+_HOLD_THE_USERS = {"contextlib", "functools"}  # their wrappers call functions of the user
+_PLAIN_MODULES = sys.stdlib_module_names - _HOLD_THE_USERS
+_FOLDERS = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), site.getusersitepackages())
+_INSTALLED = tuple(os.path.join(folder, "") for folder in dict.fromkeys(_FOLDERS))
 
 _Callees = weakref.WeakKeyDictionary[FunctionType, FunctionType | None]
 
@@ -66,7 +75,7 @@ class Blocks:
         """A function that could not be inlined; it has entries of its own."""
         if isinstance(hung(function), Handle) or function.__code__.co_flags & _NOT_CALLED_ONCE:
             return function
-        if is_disabled(function) or not may_touch_arrays(function):
+        if is_disabled(function) or _is_of_a_library(function) or not may_touch_arrays(function):
             return function
         if function not in self._callees:
             stays = looks_at_callers(function)
@@ -79,3 +88,13 @@ class Blocks:
         assert frame is not None
         frame.blocks = Blocks(frame.whole, self._server, self._callees)
         return made
+
+
+def _is_of_a_library(function: FunctionType) -> bool:
+    """Whether it is a part of Python or of an installed package, which nobody wants to read about in a card.
+
+    One that could not be inlined plots, reads files or calls machine code: there is little to be gained.
+    """
+    module = str(function.__globals__.get("__name__")).partition(".")[0]
+    is_installed = function.__code__.co_filename.startswith(_INSTALLED)
+    return module in _PLAIN_MODULES or (is_installed and module not in {"jitmagic", *_HOLD_THE_USERS})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import re
 from typing import Any
 
 import numpy as np
@@ -78,3 +80,26 @@ def test_another_code_of_a_callee_is_noticed() -> None:
     g.__code__ = g.jit.plain.__code__
     assert f(X).tolist() == (X * 2 + 1).tolist()
     assert f.jit.compiles == 2
+
+
+def _calls_a_library(x: Any, text: str) -> Any:
+    return x + len(re.sub("a+", "b", text))
+
+
+def _calls_another(x: Any, text: str) -> Any:
+    print(end="")
+    return x * 2 + _said(text)
+
+
+def _said(text: str) -> int:
+    input_like = io.StringIO(text)
+    return len(input_like.read())
+
+
+def test_what_libraries_do_is_not_compiled_on_its_own_and_what_the_user_wrote_is() -> None:
+    for function, compiled_along in ((_calls_a_library, []), (_calls_another, ["_said"])):
+        compiled = jm.compile(function)
+        for text in ("caat", "ca"):
+            assert compiled(X, text).tolist() == function(X, text).tolist()
+        callees = [c.__name__ for c, form in compiled.jit.frame.blocks._callees.items() if form is not None]
+        assert callees == compiled_along
