@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from jitmagic.tracer.guards import kinds as guard
 from jitmagic.tracer.guards.contents import bases_guard, special_methods_guard
 from jitmagic.tracer.guards.holding import is_library
+from jitmagic.tracer.guards.source import DictSource, Source
 from jitmagic.tracer.variables.base import VariableTracker
+from jitmagic.tracer.variables.constant import LITERALS
 
 if TYPE_CHECKING:
     from jitmagic.tracer.output import OutputGraph
@@ -16,6 +20,7 @@ __all__ = ["ClassGuards"]
 
 HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class whose entries can be changed
 _IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: one whose entries cannot, all the same
+_NUMBERS = (int, float)
 
 
 class ClassGuards:
@@ -29,6 +34,20 @@ class ClassGuards:
         if self._can_change(cls):
             held = self.output.constant_source(cls, cls.__name__)
             self.output.guards.add(guard.own_class_attribute_guard(held, cls, name))
+
+    def data_source(self, cls: type, name: str, entry: Any, source: Source) -> Source | None:
+        """Where to read ``cls.name`` anew at each call; None if the entry is to be the very same object.
+
+        Plain data in the class's own dict are guarded as any other data, by what they are: numbers always, other
+        data once a call of the function has replaced them (an accumulator is another object after every call).
+        """
+        if type(cls) is not type or id(cls) in self.stand_ins or name not in cls.__dict__:
+            return None
+        found = DictSource(source, name)
+        if type(entry) in _NUMBERS:
+            return found
+        is_data = type(entry) in LITERALS or type(entry) is np.ndarray or isinstance(entry, np.generic)
+        return found if is_data and found.text in self.output.state.written else None
 
     def guard_bases(self, cls: type) -> None:
         """What the class is a subclass of, where that can be changed."""

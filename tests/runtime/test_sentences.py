@@ -35,7 +35,11 @@ FEW = "every value of {} is compiled on its own: call it with few different ones
 ONE_SIZE = "sizes 0 and 1 are compiled on their own: size 1 is stretched where arrays meet, size 0 computes nothing"
 ROWS = [
     ("a class attribute goes", "def f(x): return x * getattr(a, 'k', 2.0)", "del A.k; f(x)",
-     "A.k was 1.0, is absent", "define the class once"),
+     "A.k was 1.0, is absent", "pass it as an argument, or keep it at one value"),
+    ("a class attribute of an instance", "def f(x): return x * a.k", "A.k = 2.0; f(x)",
+     "A.k was 1.0, is 2.0", "pass it as an argument, or keep it at one value"),
+    ("a class attribute", "def f(x): return x * A.k", "A.k = 2.0; f(x)",
+     "A.k was 1.0, is 2.0", "pass it as an argument, or keep it at one value"),
     ("keys of an OrderedDict", "p = collections.OrderedDict(u=1.0)\ndef f(x): return x * p['u']",
      "p['v'] = 2.0; f(x)", "keys of p was ['u'], is ['u', 'v']", "keep the same keys"),
     ("their order", "p = collections.OrderedDict(u=1.0, v=2.0)\ndef f(x):\n    for k in p: x = x * p[k]\n    return x",

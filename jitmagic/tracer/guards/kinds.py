@@ -114,11 +114,14 @@ def constant_guard(source: Source, value: Any, span: Span | None = None) -> Guar
     return Guard("CONSTANT_MATCH", source, test, short_text(value), "{v}", value, remedy=remedy, span=span, form=form)
 
 
+_KEEP = "pass it as an argument, or keep it at one value"
+
+
 def constant_remedy(source: Source) -> str:
     """What keeps a value from changing; what is passed already cannot be passed instead."""
     if isinstance(source.path[0], LocalSource):
         return f"every value of {source.text} is compiled on its own: call it with few different ones"
-    return "pass it as an argument, or keep it at one value"
+    return _KEEP
 
 
 def _float_test(value: float) -> str:
@@ -261,6 +264,12 @@ def _entry_text(entry: Any) -> str:
 NAMES["entry_text"] = _entry_text
 
 
+def _entry_remedy(entry: Any) -> str:
+    """Data of a class change because a program sets them, methods because the class is defined again."""
+    is_data = entry is not None and not callable(entry) and not hasattr(type(entry), "__get__")
+    return _KEEP if is_data else "define the class once"
+
+
 def class_attribute_guard(source: Source, cls: type, name: str, entry: Any) -> Guard:
     """The class's MRO still gives this entry (or none) for ``name``; edits of any base count (G08)."""
     found = _class_entry(cls, name)
@@ -272,7 +281,7 @@ def class_attribute_guard(source: Source, cls: type, name: str, entry: Any) -> G
         f"entry_text(class_entry(type({{v}}), {name!r}))",
         found,
         about=f"{cls.__name__}.{name}",
-        remedy="define the class once",
+        remedy=_entry_remedy(found),
         form=("class entry", name, False),
     )
 
@@ -331,7 +340,7 @@ def own_class_attribute_guard(source: Source, cls: type, name: str) -> Guard:
         f"entry_text(class_entry({{v}}, {name!r}))",
         found,
         about=f"{source.text}.{name}",
-        remedy="define the class once",
+        remedy=_entry_remedy(found),
         form=("class entry", name, True),
     )
 
@@ -465,7 +474,7 @@ def super_attribute_guard(source: Source, owner: type, name: str, entry: Any) ->
         f"entry_text(super_entry(type({{v}}), {{k}}[0], {name!r}))",
         (owner, found),
         about=f"super().{name}",
-        remedy="define the class once",
+        remedy=_entry_remedy(found),
     )
 
 

@@ -202,8 +202,9 @@ class ClassTracker(CallableTracker):
             return CallableTracker(getattr(cls, name), None)
         if isinstance(entry, staticmethod | BuiltinFunctionType) and type(cls) is type:
             return builder.constant_object(tx, getattr(cls, name))
-        if isinstance(entry, int | float) and self.source is not None and name in cls.__dict__:
-            return builder.wrap(tx, entry, DictSource(self.source, name))
+        source = None if self.source is None else builder.data_source(cls, name, entry, self.source)
+        if source is not None:
+            return builder.wrap(tx, entry, source)
         if isinstance(entry, DIRECT) or not hasattr(type(entry), "__get__"):
             return builder.class_entry(tx, cls, name, entry)
         if isinstance(find_in_class(type(entry), "__get__"), FunctionType):
@@ -235,7 +236,7 @@ class ClassTracker(CallableTracker):
                 text = f"type object {cls.__name__!r} has no attribute {name!r}"
                 raise python_error(AttributeError, text)
             raise Unsupported("attribute", f"{self.describe()}.{name}")
-        if self.source is not None:
+        if self.source is not None and tx.output.builder.data_source(cls, name, entry, self.source) is None:
             tx.output.guards.add(own_class_attribute_guard(self.source, cls, name))
         guard_protocol(tx, entry)
         return entry

@@ -132,7 +132,8 @@ class ObjectTracker(VariableTracker):
         """``object.__getattribute__(self, name)``."""
         if name == "__dict__" and self.cls.__dictoffset__:
             return AttributesTracker(self)
-        entry = self.guarded_entry(tx, name)
+        place = self._place_in_class(tx, name)
+        entry = self.guarded_entry(tx, name) if place is None else self.cls.__dict__[name]
         if is_data(entry):
             return read_entry(tx, self, name, entry)
         own = self.own(tx, name)
@@ -143,7 +144,16 @@ class ObjectTracker(VariableTracker):
             return tx.realize(pending)
         if entry is MISSING:
             raise self.absent(name)
+        if place is not None:
+            return tx.output.builder.wrap(tx, entry, place)
         return read_entry(tx, self, name, entry)
+
+    def _place_in_class(self, tx: Evaluator, name: str) -> Source | None:
+        """Where the class's own data of this name are read at each call, if a call of the function replaces them."""
+        if f"{self.cls.__name__}.{name}" not in tx.output.state.written:
+            return None
+        held = tx.output.constant_source(self.cls, self.cls.__name__)
+        return tx.output.builder.data_source(self.cls, name, self.cls.__dict__.get(name), held)
 
     def own(self, tx: Evaluator, name: str) -> VariableTracker | None:
         """From the instance's own dict, pending writes first."""
