@@ -72,8 +72,10 @@ def entry_name(entry: int, resume: int) -> str:
 
 
 def _few_guards(guards: Sequence[GuardRecord], function: str) -> str:
-    rest = len(guards) - _TEXT_GUARDS
-    shown = "; ".join(statement(g) for g in guards[:_TEXT_GUARDS])
+    said = [statement(g) for g in guards]
+    few = list(dict.fromkeys(said))[:_TEXT_GUARDS]
+    rest = sum(each not in few for each in said)
+    shown = "; ".join(few)
     return shown + (f"; {rest} more (%jit guards {function})" if rest > 0 else "")
 
 

@@ -117,7 +117,7 @@ class Compiler:
             frame.record.count_compile(elapsed)
             tell_compile(frame, entry, elapsed)
         if closest is not None:
-            tell_recompile(frame, closest, elapsed, caller_span())
+            tell_recompile(frame, entry, closest, elapsed, caller_span())
         return entry
 
     def _entry(self, frame: CompiledFrame, capture: Capture, values: Values) -> Entry | None:

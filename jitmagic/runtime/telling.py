@@ -82,8 +82,8 @@ def tell_break(frame: CompiledFrame, found: Break) -> None:
     record.emit(BreakEvent(record.name, record.owner, found.span, found.code, found.reason, found.hint, line))
 
 
-def tell_recompile(frame: CompiledFrame, failure: Failure, cost_ns: int, caller: Span | None) -> None:
-    """Why the closest entry did not serve this call."""
+def tell_recompile(frame: CompiledFrame, entry: Entry, failure: Failure, cost_ns: int, caller: Span | None) -> None:
+    """Why the closest entry did not serve this call; ``entry`` is the new one."""
     record, guard = frame.record, failure.guard
     record.emit(
         RecompileEvent(
@@ -96,11 +96,24 @@ def tell_recompile(frame: CompiledFrame, failure: Failure, cost_ns: int, caller:
             then=readable(guard.then),
             now=failure.now,
             cost_ns=cost_ns,
-            remedy=readable(remedy(failure, frame.options)),
+            remedy=readable(_is_variable_now(failure, entry) or remedy(failure, frame.options)),
             caller=caller,
             read_at=guard.span,
         )
     )
+
+
+def _is_variable_now(failure: Failure, entry: Entry) -> str:
+    """What to say of a number that was a constant of the old entry and is an input of the new one; else nothing."""
+    old = failure.guard
+    is_number = old.kind == "CONSTANT_MATCH" and type(old.constant) in (int, float)
+    if not is_number or failure.kind is not type(old.constant):
+        return ""
+    same = [held.guard for held in entry.guards if old.source in (held.guard.source, *held.guard.others)]
+    fixed = any(g.kind == "CONSTANT_MATCH" or (g.kind == "SIZE_RELATION" and " == " in g.about) for g in same)
+    if fixed or not same:
+        return ""
+    return f"nothing to do: {old.source.text} is a variable from now on, one compile serves many values of it"
 
 
 def remedy(failure: Failure, options: Options) -> str:

@@ -66,6 +66,7 @@ CATALOGUE = _rows(
         "{detail} needs a number from an array, and those are known only while the function runs",
         "keep it as an array (x.sum() instead of float(x.sum())) where you can",
     ),
+    ("import", "{detail} runs as plain Python", "import it at the top of the cell, outside the function"),
     ("statement", "{detail} runs as plain Python", "move it out of the function if the function is hot"),
     (
         "loop",

@@ -60,6 +60,8 @@ def _range(tx: Evaluator, *args: VariableTracker) -> VariableTracker:
         if not known and not isinstance(a, SymbolicInt) and not (isinstance(a, RunTimeNumber) and a.kind is int):
             if isinstance(a, Constant):
                 return run(lambda: range(*(v.constant() for v in args)))
+            if isinstance(a, RunTimeNumber) and a.kind in (float, complex):
+                raise python_error(TypeError, f"{a.kind.__name__!r} object cannot be interpreted as an integer")
             raise NotConstant
     start, stop = (Constant(0), args[0]) if len(args) == 1 else args[:2]
     step = args[2] if len(args) > 2 else Constant(1)

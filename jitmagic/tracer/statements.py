@@ -338,7 +338,7 @@ def _import(tx: Evaluator, node: ast.Import) -> Flow:
     for alias in node.names:
         module = sys.modules.get(alias.name)
         if module is None:
-            raise Unsupported("statement", _title(node))
+            raise Unsupported("import", _title(node))
         top, _, rest = alias.name.partition(".")
         value = _loaded(tx, alias.name)
         tx.store_name(alias.asname or top, _loaded(tx, top) if rest and not alias.asname else value)
@@ -354,10 +354,14 @@ def _loaded(tx: Evaluator, name: str) -> VariableTracker:
 def _import_from(tx: Evaluator, node: ast.ImportFrom) -> Flow:
     module = None if node.level else sys.modules.get(node.module or "")
     if module is None or any(a.name == "*" for a in node.names):
-        raise Unsupported("statement", _title(node))
+        raise Unsupported("import", _title(node))
     for alias in node.names:
         owner = _loaded(tx, module.__name__)
-        tx.store_name(alias.asname or alias.name, tx.realize(owner.attribute(tx, alias.name)))
+        try:
+            value = tx.realize(owner.attribute(tx, alias.name))
+        except Unsupported:  # a module that loads its parts when they are first asked for
+            raise Unsupported("import", _title(node)) from None
+        tx.store_name(alias.asname or alias.name, value)
     return None
 
 

@@ -224,7 +224,8 @@ def test_a_long_function_is_folded() -> None:
 
 
 def test_many_guards_are_cut_in_the_text_form() -> None:
-    text = card([compiled(guards=GUARDS * 10)], kind="full").text
+    many = tuple(replace(g, expression=f"{g.expression}{k}") for k in range(10) for g in GUARDS)
+    text = card([compiled(guards=many)], kind="full").text
     assert "22 more (%jit guards smooth)" in text.replace("\n ", "")
 
 

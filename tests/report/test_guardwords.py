@@ -12,6 +12,7 @@ import jitmagic
 from jitmagic import explain
 from jitmagic.backends.native.abi import Status
 from jitmagic.events import GuardRecord
+from jitmagic.report.folded import _few_guards
 from jitmagic.report.guardwords import GUARD_KINDS, statement
 from jitmagic.report.terms import STATUSES
 
@@ -82,3 +83,13 @@ def test_what_a_function_does_not_say_is_explained_below_the_table() -> None:
     for kind in {guard.kind for guard in found.guards}:
         assert f"({kind}: {GUARD_KINDS[kind]})" in " ".join(found.text.split())
         assert f'<abbr title="{GUARD_KINDS[kind]}"' in found.html
+
+
+def test_the_few_guards_of_a_card_say_each_sentence_once() -> None:
+    def guard(expression: str) -> GuardRecord:
+        return GuardRecord(expression, "ID_MATCH", expression, expression)
+
+    shown = [guard("a"), guard("a"), *(guard(f"b{k}") for k in range(8)), guard("b0")]
+    text = _few_guards(shown, "f")
+    assert text.startswith("a unchanged; b0 unchanged; b1 unchanged;")
+    assert text.endswith("; 1 more (%jit guards f)")

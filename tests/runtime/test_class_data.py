@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,9 @@ PROGRAMS = {
 
 
 def _names(program: str) -> dict[str, Any]:
-    names: dict[str, Any] = {"np": np}
-    exec(program, names)
+    names: dict[str, Any] = {"np": np, "__name__": "__main__"}
+    linecache.cache["<class data>"] = (len(program), None, program.splitlines(True), "<class data>")
+    exec(compile(program, "<class data>", "exec"), names)
     return names
 
 
@@ -44,7 +46,7 @@ def test_what_each_call_replaces_is_compiled_a_few_times(program: str) -> None:
         np.testing.assert_array_equal(result, expected)
         assert type(compiled["A"].t) is type(plain["A"].t)
         np.testing.assert_array_equal(compiled["A"].t, plain["A"].t)
-    assert f.jit.compiles <= 3, [str(r) for r in jm.recompiles(f)]
+    assert 1 <= f.jit.compiles <= 3, [str(r) for r in jm.recompiles(f)]
 
 
 @pytest.mark.parametrize("change", ["A.t = 7.0", "A.t = 7", "A.t = np.ones(3)", "a.t = 5.0", "del A.t",

@@ -126,3 +126,18 @@ def test_the_limit_names_what_kept_changing_and_its_values() -> None:
     told = f.jit.frame.record.fallbacks[-1]
     assert told.reason == "2 entries are compiled, which is the limit; what kept changing: s ('a', 'bb', 'ccc')"
     assert "jm.configure(entry_limit=4)" in told.hint
+
+
+@pytest.mark.parametrize("stop", ["n", "0, n", "0, 9, n"])
+def test_a_range_of_a_float_is_said_to_raise_at_the_second_call_too(stop: str) -> None:
+    names: dict[str, Any] = {}
+    program = f"def f(x, n):\n    for i in range({stop}): x = x + i\n    return x"
+    linecache.cache["<range>"] = (len(program), None, program.splitlines(True), "<range>")
+    exec(builtins_compile(program, "<range>", "exec"), names)
+    f = jm.compile(names["f"])
+    for _ in range(2):
+        np.testing.assert_array_equal(f(np.ones(3), 3), names["f"](np.ones(3), 3))
+        with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+            f(np.ones(3), 2.0)
+    assert not f.jit.breaks()
+    assert "this call raises TypeError" in str(f.jit.report())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import copy
+import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -291,3 +293,29 @@ def test_a_call_with_another_class_does_not_spoil_the_calls_after_it() -> None:
     assert repr(compiled(masked)) == repr(doubled(masked))
     assert same(compiled(ARANGE), doubled(ARANGE))
     assert compiled.jit.record.compiled[-1].node_count == 2
+
+
+def test_an_import_that_must_run_is_to_stand_at_the_top_of_the_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    def parts_on_demand(x: Any) -> Any:
+        from loads_its_parts import shift
+
+        return x + shift
+
+    def not_loaded(x: Any) -> Any:
+        import this_is_not_there
+
+        return x + this_is_not_there.shift
+
+    def on_demand(name: str) -> float:
+        if name == "shift":
+            return 2.0
+        raise AttributeError(name)
+
+    lazy = types.ModuleType("loads_its_parts")
+    vars(lazy)["__getattr__"] = on_demand
+    monkeypatch.setitem(sys.modules, "loads_its_parts", lazy)
+    np.testing.assert_array_equal(jm.compile(parts_on_demand)(ARANGE), ARANGE + 2.0)
+    [lazily] = jm.explain(parts_on_demand)(ARANGE).breaks
+    with pytest.raises(jm.errors.FullGraphError, match="import it at the top of the cell"):
+        jm.compile(not_loaded, fullgraph=True)(ARANGE)
+    assert lazily.hint == "import it at the top of the cell, outside the function"
