@@ -23,7 +23,7 @@ BREAKS = (
     ("subscript", X + "def f(x):\n    words = ['a', 'b', 'c']\n    return words[x.argmin()]  # here", "f(x)"),
     ("array-subclass", "class A(np.ndarray): pass\nx = np.ones(2).view(A)\ndef f(x): return x * x  # here", "f(x)"),
     ("dtype", "x = np.array([1, 'a'], object)\ndef f(x):\n    return x * 2  # here", "f(x)"),
-    ("shape-assignment", X + "def f(x):\n    y = x * 2\n    y.shape = (2, 3)  # here\n    return y", "f(x)"),
+    ("shape-assignment", X + "def f(x):\n    y = x * 2\n    y.real = 1.0  # here\n    return y", "f(x)"),
     ("no-source", X + "exec('def g(x): return x + 1')\ndef f(x):\n    return g(x)  # here", "f(x)"),
     ("user-break", X + "def f(x):\n    y = x * 2\n    jm.graph_break()  # here\n    return y", "f(x)"),
     ("disabled", X + "@jm.disable\ndef g(x): return x\ndef f(x):\n    return g(x) + 1  # here", "f(x)"),
