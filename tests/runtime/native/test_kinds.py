@@ -143,9 +143,9 @@ def test_a_change_is_noticed_and_one_beside_it_costs_nothing(row: Row, monkeypat
     failed: list[str] = []
     told = compiling.tell_recompile
 
-    def tell(frame, failure, *rest) -> None:
+    def tell(frame, entry, failure, *rest) -> None:
         failed.append(failure.guard.kind if row.watched.isupper() else (failure.guard.form or [""])[0])
-        told(frame, failure, *rest)
+        told(frame, entry, failure, *rest)
 
     monkeypatch.setattr(compiling, "tell_recompile", tell)
     beside = Case(f"{row.watched}, beside", row.program, row.beside, row.call)
