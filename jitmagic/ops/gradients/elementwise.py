@@ -31,6 +31,9 @@ def _has_nan(x: Any) -> bool:
     return bool(total != total)
 
 
+_NUMBERS = (int, float, np.float64)
+
+
 @dataclass(frozen=True, slots=True)
 class Elementwise:
     """The rule of operand ``place``: ``product(g, ans, *operands)`` is ``g`` times the derivative.
@@ -52,8 +55,8 @@ class Elementwise:
 
 
 def _is_plain(factor: Any) -> bool:
-    """Whether a factor or divisor is a known number by which 0 stays 0."""
-    return isinstance(factor, int | float) and math.isfinite(factor) and factor != 0
+    """Whether a factor or divisor is a known number by which 0 stays 0; one that is differentiated is not known."""
+    return type(factor) in _NUMBERS and math.isfinite(factor) and factor != 0
 
 
 def elementwise(
