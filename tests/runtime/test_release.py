@@ -109,9 +109,10 @@ def cell(k):
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
     exec(compile(text, filename, "exec"), names)
     plain = names["f"]
-    names["f"] = jm.compile(plain)
-    for _ in range(3):
-        assert np.array_equal(names["f"](X), plain(X))
+    with jm.configure(demote=False):  # what a trial decides depends on the load of the machine
+        names["f"] = jm.compile(plain)
+        for _ in range(3):
+            assert np.array_equal(names["f"](X), plain(X))
     assert names["f"].jit.entries == 1
 
 def held():
@@ -121,15 +122,20 @@ def held():
         return alive, int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize() // 1024
     return alive, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-FILLED, RUNS = 300, 200
+FILLED, BATCHES, RUNS = 300, 3, 100
 for k in range(FILLED):
     cell(float(k % 5))
 alive, memory_kib = held()
-for k in range(RUNS):
-    cell(float(k % 5))
-alive_after, memory_after_kib = held()
-assert alive_after == alive, (alive, alive_after)
-assert memory_after_kib - memory_kib < 3 * RUNS, (memory_kib, memory_after_kib)
+grown = []
+for _ in range(BATCHES):
+    for k in range(RUNS):
+        cell(float(k % 5))
+    alive_after, memory_after_kib = held()
+    assert alive_after[1:] == alive[1:], (alive, alive_after)
+    assert alive_after[0] < alive[0] + RUNS // 10, (alive, alive_after)  # some wait for the next one to be loaded
+    grown.append(memory_after_kib - memory_kib)
+    memory_kib = memory_after_kib
+assert min(grown) < 3 * RUNS, grown  # what leaks does so in every batch; the allocator takes a step in some
 """
 
 CELLS = {
