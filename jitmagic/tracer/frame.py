@@ -96,17 +96,24 @@ class _Piece:
     whole: CodeType
 
 
-_pieces: weakref.WeakKeyDictionary[CodeType, _Piece] = weakref.WeakKeyDictionary()
+# By identity: codes that are equal come and go apart, and the death of one must not take the entry of another along
+_pieces: dict[int, tuple[weakref.ref[CodeType], _Piece]] = {}
 
 
 def register(code: CodeType, node: FunctionNode, of: CodeType) -> None:
     """Say what a generated function (a resume function, an outlined body) was compiled from: a part ``of`` this."""
-    _pieces[code] = _Piece(node, whole_of(of))
+    number = id(code)
+    _pieces[number] = weakref.ref(code, lambda _: _pieces.pop(number, None)), _Piece(node, whole_of(of))
 
 
 def is_piece(code: CodeType) -> bool:
     """Whether ``register`` was told of this code: it is a part of a function, not one that the user wrote."""
-    return code in _pieces
+    return _piece_of(code) is not None
+
+
+def _piece_of(code: CodeType) -> _Piece | None:
+    held, piece = _pieces.get(id(code), (None, None))
+    return piece if held is not None and held() is code else None
 
 
 def whole_of(code: CodeType) -> CodeType:
@@ -114,7 +121,7 @@ def whole_of(code: CodeType) -> CodeType:
 
     Codes are equal whatever their file is called, so that of a cell that was run twice is put right here.
     """
-    piece = _pieces.get(code)
+    piece = _piece_of(code)
     if piece is None:
         return code
     same = piece.whole.co_filename == code.co_filename
@@ -122,7 +129,7 @@ def whole_of(code: CodeType) -> CodeType:
 
 
 def _frame_of_code(code: CodeType) -> Frame:
-    piece = _pieces.get(code)
+    piece = _piece_of(code)
     return Frame(code, piece.node if piece else _found(code))
 
 
