@@ -65,6 +65,13 @@ def test_conjugates_are_those_of_a_plain_run(program, dtype):
             assert shown(compiled, x) == shown(program, twin)
 
 
+@pytest.mark.parametrize("number", [np.float64(2), np.int8(2), np.bool_(True), np.complex64(1j)])
+def test_a_number_is_another_object_unless_there_is_one_only(number):
+    compiled = jm.compile(itself)
+    for _ in range(2):
+        assert compiled(number) == itself(number)
+
+
 @pytest.mark.parametrize("dtype", ["?", "i1", "f8", "c16"])
 def test_the_method_takes_no_keywords(dtype):
     x = np.ones(2, dtype)

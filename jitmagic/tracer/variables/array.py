@@ -210,7 +210,8 @@ def _conjugated(tx: Evaluator, array: ArrayTracker, args: Sequence[VariableTrack
         return tx.call_method_form("conj", [array, *args])
     if args or array.meta.dtype.kind not in "biuf":
         raise Unsupported("call", f"{array.describe()}.conj")
-    return array
+    is_another = array.meta.scalar and array.meta.dtype.kind != "b"  # there are two bools only
+    return tx.call_method_form("__pos__", [array]) if is_another else array
 
 
 class Flat(VariableTracker):

@@ -232,7 +232,8 @@ class ClassTracker(CallableTracker):
         if entry is MISSING and not is_library(type(cls)) and find_in_class(type(cls), "__getattr__") is not MISSING:
             raise Unsupported("attribute", f"{self.describe()}.{name}")
         if entry is MISSING or (hasattr(type(cls), name) and name not in OF_OBJECT):
-            if not hasattr(cls, name):
+            in_metaclass = find_in_class(type(cls), name) is not MISSING  # where asking may run a property
+            if not in_metaclass and not (is_library(type(cls)) and hasattr(cls, name)):
                 text = f"type object {cls.__name__!r} has no attribute {name!r}"
                 raise python_error(AttributeError, text)
             raise Unsupported("attribute", f"{self.describe()}.{name}")
