@@ -76,12 +76,19 @@ class Index:
     """How one axis of an operand is read: element ``start + step * i`` where ``i`` runs over axis ``space``.
 
     ``space`` is None for an axis that stays at ``start``. A negative ``start`` counts from the end, and one before
-    the beginning means 0 (as in a slice). ``last`` marks a slice that runs backwards from ``start``.
+    the beginning means 0 (as in a slice). ``cut`` says that elements of the axis may lie behind the last one read: then
+    the next row does not follow without a gap.
     """
 
     space: int | None
     start: int = 0
     step: int = 1
+    cut: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the axis is read from its first element to its last, one after the other."""
+        return self.space is not None and self.start == 0 and self.step == 1 and not self.cut
 
     def __str__(self) -> str:
         term = "" if self.space is None else f"{'' if self.step == 1 else f'{self.step}*'}i{self.space}"

@@ -50,10 +50,6 @@ def _joins(kernel: Kernel, access: Access, outer: int, inner: int) -> bool:
     if slow is None or fast is None:
         return slow is None and fast is None
     dense = kernel.operand(access.operand).dense
-    if dense is None or not all(_is_whole(access, k) for k in (slow, fast)):
+    if dense is None or not all(access.axes[k].is_whole for k in (slow, fast)):
         return False
     return fast in dense and slow in dense and dense.index(slow) == dense.index(fast) + 1
-
-
-def _is_whole(access: Access, axis: int) -> bool:
-    return access.axes[axis].start == 0 and access.axes[axis].step == 1

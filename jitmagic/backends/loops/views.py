@@ -7,6 +7,7 @@ then tell start and step on every axis. Two sizes are tried, so that "from the e
 from __future__ import annotations
 
 import operator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,18 @@ def index_map(node: Node) -> Map | None:
     if first is None or second is None or len(first) != len(second):
         return None
     indices = [_join(*pair) for pair in zip(first, second, shape, longer, base.meta.shape, strict=True)]
-    return None if None in indices else tuple(i for i in indices if i is not None)
+    if None in indices:
+        return None
+    whole = [_key(size) for size in base.meta.shape]
+    return tuple(
+        replace(i, cut=i.space is not None and _key(meta.shape[i.space]) != n)
+        for i, n in zip(indices, whole, strict=True)
+        if i is not None
+    )
+
+
+def _key(size: Any) -> Any:
+    return size.key if isinstance(size, SymInt) else size
 
 
 def _has_run_time_parts(node: Node) -> bool:
@@ -132,7 +144,7 @@ def compose(outer: Map, inner: Map) -> Map | None:
         start = _shift(index, over.start)
         if start is None:
             return None
-        result.append(Index(over.space, start, index.step * over.step))
+        result.append(Index(over.space, start, index.step * over.step, index.cut or over.cut))
     return tuple(result)
 
 
