@@ -33,7 +33,7 @@ GIL_WORK = 50_000  # above, the GIL is released; to get it back can cost a switc
 POOL_WORK = 100_000  # above, the pool is used; waking it costs 5 to 50 us
 CHUNK_WORK = 25_000  # no chunk has less work than this
 CHUNKS_PER_THREAD = 4  # evens out cores of different speed
-_ALIGN = 64  # long chunks are multiples of this, so that threads do not share cache lines
+_ALIGN = 64  # long chunks, and all of columns, are multiples of this, so that threads do not share cache lines
 
 # Byte offsets of PyObject and PyArrayObject_fields (NumPy 2 ABI, 64 bits, builds with a GIL)
 _TYPE, _DATA, _NDIM, _SIZES, _STRIDES = 8, 16, 24, 32, 40
@@ -50,6 +50,7 @@ def make_launcher(form: str) -> Launch:
 
     Runs the kernel over ``lo <= i < hi``. ``work`` estimates the units of work of one iteration: it decides
     whether the loop is long enough for releasing the GIL and for the pool; 0 keeps it serial and in the GIL.
+    Below 0 it is as much, and iterations write side by side, time and again: threads get whole cache lines of them.
     The result is ``status | flags << 8``, 0 if all is well. The call keeps ``Kernel.address`` and the operands
     alive. Raises TypeError, before anything ran, if an operand does not fit the form.
     """
@@ -179,6 +180,10 @@ def launch(self, argv, count):
     lo = load_int64(request, 8)
     hi = load_int64(request, 16)
     total_work = float(hi - lo) * float(load_int64(request, 24))
+    least = 1
+    if total_work < 0.0:
+        total_work = -total_work
+        least = {ALIGN}
     place = block
     for position in range(operands):
         item = load_int64(argv, (position + 4) * 8)
@@ -223,7 +228,7 @@ def launch(self, argv, count):
             if code == {COMPLEX}:
                 place += 8
     state = 0
-    if total_work >= {POOL_WORK} and hi - lo > 1:
+    if total_work >= {POOL_WORK} and hi - lo > least:
         answer = PyObject_CallNoArgs(load_int64(table, {POOL}))
         if answer == 0:
             return 0
@@ -241,7 +246,7 @@ def launch(self, argv, count):
         if total_work < {CHUNK_WORK} * float(pieces):
             pieces = np.int64(total_work / {CHUNK_WORK})
         chunk = (hi - lo - 1) // pieces + 1
-        if chunk > 16 * {ALIGN}:
+        if least > 1 or chunk > 16 * {ALIGN}:
             chunk = ((chunk - 1) // {ALIGN} + 1) * {ALIGN}
         store_int64(request, 0, kernel)
         store_int64(request, 8, block)

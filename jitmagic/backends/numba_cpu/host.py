@@ -421,6 +421,7 @@ class Writer:
             return f"{self.size(others)}, {self.size(SCAN_COST * built.sizes[kernel.reduced[0]])}"
         if kernel.shape == "RK":
             levels.reverse()
+            cost = -cost  # every row adds to all columns: threads that shared a cache line would wait for each other
         units: Any = 0 if kernel.serial else cost * product(levels[1:])
         return f"{self.size(levels[0])}, {self.size(units)}"
 

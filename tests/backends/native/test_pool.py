@@ -52,6 +52,22 @@ def test_every_index_is_in_one_chunk(threads: int, size: int) -> None:
     assert (starts.size > 1) == (threads > 1 and size > 1)
 
 
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("size", [0, 1, 16, 64, 65, 130, 1000, 100_003])
+def test_threads_take_columns_by_whole_cache_lines(threads: int, size: int) -> None:
+    kernel = compile_kernel(CHUNKS, "kernel")
+    launch = make_launcher("a1")
+    with configure(threads=threads):
+        out = np.full(size + 1, -1)
+        assert launch(kernel.address, 0, size, -LONG, out) == 0
+    assert out[-1] == -1
+    starts = np.unique(out[:-1])
+    assert (starts % 64 == 0).all()
+    assert (starts.size > 1) == (threads > 1 and size > 64)
+    chunk = starts[1] if starts.size > 1 else size
+    np.testing.assert_array_equal(out[:-1], np.arange(size) // max(1, chunk) * chunk)
+
+
 def test_thousands_of_launches_in_a_row() -> None:
     """A worker that wakes late must not see half of the next job."""
     kernel = compile_kernel(texts.AXPY, "kernel")
