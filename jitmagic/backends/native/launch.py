@@ -33,7 +33,7 @@ GIL_WORK = 50_000  # above, the GIL is released; to get it back can cost a switc
 POOL_WORK = 100_000  # above, the pool is used; waking it costs 5 to 50 us
 CHUNK_WORK = 25_000  # no chunk has less work than this
 CHUNKS_PER_THREAD = 4  # evens out cores of different speed
-_ALIGN = 64  # long chunks, and all of columns, are multiples of this, so that threads do not share cache lines
+ALIGN = 64  # long chunks, and all of columns, are multiples of this, so that threads do not share cache lines
 
 # Byte offsets of PyObject and PyArrayObject_fields (NumPy 2 ABI, 64 bits, builds with a GIL)
 _TYPE, _DATA, _NDIM, _SIZES, _STRIDES = 8, 16, 24, 32, 40
@@ -152,7 +152,7 @@ _CONSTANTS = {
     "POOL_WORK": float(POOL_WORK),
     "CHUNK_WORK": float(CHUNK_WORK),
     "CHUNKS_PER_THREAD": CHUNKS_PER_THREAD,
-    "ALIGN": _ALIGN,
+    "ALIGN": ALIGN,
     "SIZE": pool.SIZE_OFFSET,
     "RUN": pool.RUN_OFFSET,
     "INNER_LOOP": int(Status.INNER_LOOP),

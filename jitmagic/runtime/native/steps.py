@@ -286,7 +286,7 @@ def _constant(value: ast.expr) -> int | None:
 def _is_small(turns: ast.expr, work: ast.expr) -> bool:
     """Whether a launch never lets go of the GIL, nor asks the pool."""
     count, each = _constant(turns), _constant(work)
-    return count is not None and each is not None and 0 <= count * each < GIL_WORK
+    return count is not None and each is not None and abs(count * each) < GIL_WORK
 
 
 def _flags_of(statement: ast.stmt | None) -> int | None:

@@ -10,7 +10,7 @@ from enum import IntEnum
 
 from jitmagic.backends.native import pool
 from jitmagic.backends.native.abi import FEW_TURNS, Status
-from jitmagic.backends.native.launch import CHUNK_WORK, CHUNKS_PER_THREAD, GIL_WORK, POOL_WORK
+from jitmagic.backends.native.launch import ALIGN, CHUNK_WORK, CHUNKS_PER_THREAD, GIL_WORK, POOL_WORK
 from jitmagic.runtime.native.entry_text import REGISTERS, Head
 from jitmagic.runtime.native.layout import OFFSETS
 
@@ -63,6 +63,7 @@ _NAMES = {
     "POOL_WORK": float(POOL_WORK),
     "CHUNK_WORK": float(CHUNK_WORK),
     "CHUNKS_PER_THREAD": CHUNKS_PER_THREAD,
+    "ALIGN": ALIGN,
     "SIZE": pool.SIZE_OFFSET,
     "RUN": pool.RUN_OFFSET,
     "INNER_LOOP": int(Status.INNER_LOOP),
@@ -129,6 +130,10 @@ def steps(table, registers, p):
             kernel = load_int64(p, 8)
             turns = load_int64(numbers, load_int64(p, 16) * 8)
             total_work = float(turns) * float(load_int64(numbers, load_int64(p, 24) * 8))
+            least = 1
+            if total_work < 0.0:
+                total_work = -total_work
+                least = {ALIGN}
             counting = load_int64(p, 32)
             operands = load_int64(p, 40)
             p += 48
@@ -159,7 +164,7 @@ def steps(table, registers, p):
                     store_int64(place, 0, value)
                     place += 8
             state = 0
-            if total_work >= {POOL_WORK} and turns > 1:
+            if total_work >= {POOL_WORK} and turns > least:
                 item = PyObject_CallNoArgs(load_int64(table, {H_POOL}))
                 if item == 0:
                     break
@@ -180,8 +185,8 @@ def steps(table, registers, p):
                 if total_work < {CHUNK_WORK} * float(pieces):
                     pieces = np.int64(total_work / {CHUNK_WORK})
                 chunk = (turns - 1) // pieces + 1
-                if chunk > 1024:
-                    chunk = ((chunk - 1) // 64 + 1) * 64
+                if least > 1 or chunk > 16 * {ALIGN}:
+                    chunk = ((chunk - 1) // {ALIGN} + 1) * {ALIGN}
                 store_int64(request, 0, kernel)
                 store_int64(request, 8, block)
                 store_int64(request, 16, 0)
