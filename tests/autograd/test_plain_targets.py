@@ -1,0 +1,62 @@
+"""Numbers of Tensors that C code stores in plain arrays would lose their history: each way is an error that says so."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitmagic as jm
+
+STORING: dict[str, Callable[[Any, Any], Any]] = {
+    "item": lambda a, x: a.__setitem__(0, x[0] * 2),
+    "operator": lambda a, x: operator.setitem(a, 0, x[0]),
+    "fill": lambda a, x: a.fill(x.sum()),
+    "fill a view": lambda a, x: a[1:].fill(x[0]),
+    "fill, starred": lambda a, x: a.fill(*(x[0],)),
+    "put": lambda a, x: a.put(0, x[0]),
+    "fromiter": lambda _, x: np.fromiter((v * v for v in x), float),
+}
+
+READING: dict[str, Callable[[Any, Any], Any]] = {
+    "float": lambda _, x: float(x[0]),
+    "math": lambda _, x: math.sqrt(x[0]),
+    "list": lambda _, x: [float(v) for v in x],
+    "text": lambda _, x: f"{float(x[0]):.2f}",
+    "fill with a number": lambda a, x: a.fill(float(x[0])),
+}
+
+
+def causes(error: BaseException | None) -> list[type]:
+    return [] if error is None else [type(error), *causes(error.__cause__)]
+
+
+@pytest.mark.parametrize("store", STORING.values(), ids=STORING)
+def test_a_number_with_history_is_not_stored_in_a_plain_array(store: Callable[[Any, Any], Any]) -> None:
+    x = jm.Tensor(np.array([1.0, 2.0, 3.0]), requires_grad=True)
+    a = np.zeros(3)
+    with pytest.raises((jm.GradientError, ValueError)) as caught:  # NumPy may put an error of its own before ours
+        store(a, x)
+    assert jm.GradientError in causes(caught.value)
+    assert not a.any()
+
+
+@pytest.mark.parametrize("store", STORING.values(), ids=STORING)
+def test_without_gradients_it_is_stored(store: Callable[[Any, Any], Any]) -> None:
+    x, a, b = np.array([1.0, 2.0, 3.0]), np.zeros(3), np.zeros(3)
+    expected = store(a, x)
+    with jm.no_grad():
+        found = store(b, jm.Tensor(x).detach())
+    np.testing.assert_array_equal(b, a)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("read", READING.values(), ids=READING)
+def test_numbers_that_are_asked_for_are_given(read: Callable[[Any, Any], Any]) -> None:
+    values = np.array([1.0, 2.0, 3.0])
+    x = jm.Tensor(values, requires_grad=True)
+    assert read(np.zeros(3), x) == read(np.zeros(3), values)
