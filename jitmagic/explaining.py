@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any
 
-from jitmagic.events import Event
+from jitmagic.events import Event, FallbackEvent, recording
 from jitmagic.graph.node import ModuleCall
 from jitmagic.report import Explanation, FrozenRecord, LayerRecord
 from jitmagic.runtime.engine import serve
@@ -25,27 +26,41 @@ def explain(function: Any) -> Callable[..., Explanation]:
     """
 
     def explained(*args: Any, **kwargs: Any) -> Explanation:
-        watched = _watched(function)
+        with recording() as events:
+            watched = _watched(function)
         handle = _handle_of(watched)
         watched(*args, **kwargs)
-        return _explanation(handle)
+        return _left_plain(watched, events) if handle is None else _explanation(handle)
 
     return explained
 
 
 def _watched(function: Any) -> Any:
-    """A compiled copy that nobody hears of."""
+    """A compiled copy that nobody hears of; the function itself where it stays plain Python."""
     if isinstance(function, MethodType):
         return MethodType(_watched(function.__func__), function.__self__)
+    if isinstance(function, functools.partial):
+        return functools.partial(_watched(function.func), *function.args, **function.keywords)
     plain = plain_of(function) if hasattr(function, "__code__") else function
     watched = compile_callable(plain, Options(backend="eager"), serve)
-    _handle_of(watched).record.listener = _ignore
+    if (handle := _handle_of(watched)) is not None:
+        handle.record.listener = _ignore
     return watched
 
 
-def _handle_of(function: Any) -> Handle:
-    handle: Handle = function.jit
+def _handle_of(function: Any) -> Handle | None:
+    if isinstance(function, functools.partial):
+        return _handle_of(function.func)
+    handle: Handle | None = getattr(function, "jit", None)
     return handle
+
+
+def _left_plain(function: Any, events: Sequence[Event]) -> Explanation:
+    """Nothing is captured of a function that is not compiled at all: the reason takes the place of the graphs."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    reasons = [event.reason for event in events if isinstance(event, FallbackEvent)]
+    return Explanation(function.__qualname__, flags=[f"plain Python: {reason}" for reason in reasons])
 
 
 def _ignore(event: Event) -> None:

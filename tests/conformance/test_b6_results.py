@@ -98,7 +98,9 @@ def f(x):
     return x * 2
 """
     same_everywhere(text, ["f(x)", "x = np.arange(6.0)", "f(x)", "f(np.asfortranarray(np.ones((3, 2))))"])
-    same_everywhere(text, ["f(np.ones((3, 2)))", "f(np.zeros((3, 2)))", "f(np.ones((2, 3)))"], [1, 1, 2])
+    is_deprecated = np.lib.NumpyVersion(np.__version__) >= "2.5.0"  # NumPy warns at that line, which runs plainly
+    compiles = [1, 1, 1] if is_deprecated else [1, 1, 2]
+    same_everywhere(text, ["f(np.ones((3, 2)))", "f(np.zeros((3, 2)))", "f(np.ones((2, 3)))"], compiles)
 
 
 def test_b72_an_export_holds_nothing_of_its_example() -> None:

@@ -168,3 +168,136 @@ def test_the_loop_is_left_where_plain_python_leaves_it(text: str) -> None:
     calls = loop_calls(compiled)
     assert calls
     assert all(call.compiled is not None for call in calls)
+
+
+# Where a return gives something that is no number, or as many values as another one: plain Python or a region, the
+# answer is the same, and the loop is not left without its return.
+NOT_ONE_KIND = {
+    "nothing at the end": """
+def f(x, t):
+    for i in range(len(x)):
+        if x[i] > t:
+            return i
+""",
+    "a tuple, or nothing": """
+def f(x, t):
+    for i, v in enumerate(x):
+        if v > t:
+            return i, v
+""",
+    "None at the end": """
+def f(x, t):
+    for i in range(len(x)):
+        if x[i] > t:
+            return i
+    return None
+""",
+    "nothing in the loop": """
+def f(x, t):
+    for i in range(len(x)):
+        if x[i] > t:
+            return
+        x[i] = 0
+    return i, t
+""",
+    "tuples of several lengths": """
+def f(x, t):
+    for i in range(len(x)):
+        if x[i] > t:
+            return i, x[i]
+        if x[i] > t - 0.05:
+            return i, x[i], 1
+    return (i,)
+""",
+    "a tuple or a number": """
+def f(x, t):
+    for i in range(len(x)):
+        if x[i] > t:
+            return i, x[i]
+    return -1
+""",
+    "from two loops": """
+def f(x, t):
+    for i in range(len(x)):
+        for j in range(i):
+            if x[i] + x[j] > t:
+                return i, j
+""",
+    "a branch after it": """
+def f(x, t):
+    for i in range(len(x)):
+        if x[i] > t:
+            return i, x[i]
+    if t > 5:
+        return 3, t
+""",
+    "while": """
+def f(x, t):
+    i = 0
+    while i < len(x):
+        if x[i] > t:
+            return i, x[i]
+        i += 1
+""",
+    "text": """
+def f(x, t):
+    for v in x:
+        if v > t:
+            return "above"
+    return "below"
+""",
+    "a list or a number": """
+def f(x, t):
+    out = []
+    for i in range(len(x)):
+        if x[i] > t:
+            return i
+        out.append(x[i])
+    return out
+""",
+    "whole arrays": """
+def f(x, t):
+    for k in range(40):
+        x = x * 0.5
+        if x.sum() < t:
+            return k, x
+""",
+    "a callee, in a loop": """
+def find(x, t):
+    for i in range(len(x)):
+        if x[i] > t:
+            return i, x[i]
+def f(x, t):
+    s = 0
+    for k in range(20):
+        found = find(x, t + k * 0.01)
+        if found is None:
+            break
+        i, v = found
+        s += i
+    return s, k
+""",
+    "a callee that gives nothing to unpack": """
+def find(x, t):
+    for i in range(len(x)):
+        if x[i] > t:
+            return i, x[i]
+def f(x, t):
+    s = 0
+    for k in range(20):
+        i, v = find(x, t + k * 0.05)
+        s += i
+    return s, k
+""",
+}
+
+
+@pytest.mark.parametrize("text", NOT_ONE_KIND.values(), ids=NOT_ONE_KIND.keys())
+@pytest.mark.parametrize("backend", ["eager", "numba"])
+def test_no_return_is_lost(text: str, backend: str) -> None:
+    plain = define(text, f"loop {hash(text)}", np=np)
+    compiled = jm.compile(define(text, f"loop {hash(text)}", np=np), backend=backend)
+    x = np.random.default_rng(0).random(50)
+    for limit in (0.9, 0.5, 9.0, 1.01, 1.9, 1e-9, -1.0):
+        for size in (50, 50, 1, 0):
+            assert outcome(compiled, [x[:size], limit]) == outcome(plain, [x[:size], limit])

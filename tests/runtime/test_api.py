@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -266,3 +267,23 @@ def test_importing_is_light_and_compile_does_not_load_a_code_generator() -> None
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+def test_explain_says_why_nothing_is_captured_of_a_function_that_stays_plain() -> None:
+    def numbers(n):
+        yield from range(n)
+
+    def warns(x):
+        warnings.warn("two", UserWarning, stacklevel=2)
+        return x * 2
+
+    assert "it is a generator" in str(jm.explain(numbers)(3))
+    with pytest.warns(UserWarning, match="two"):
+        explanation = jm.explain(warns)(X)
+    assert (explanation.graph_count, explanation.break_count) == (0, 0)
+    assert "plain Python: it looks at its callers (a warning with stacklevel)" in " ".join(str(explanation).split())
+
+
+def test_explain_looks_into_a_partial() -> None:
+    explanation = jm.explain(functools.partial(lambda a, b: a + b, 2))(X)
+    assert (explanation.graph_count, explanation.break_count) == (1, 0)

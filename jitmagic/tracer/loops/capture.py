@@ -21,6 +21,7 @@ from jitmagic.ops.record import Arguments, Inferred, Op
 from jitmagic.tracer.loops.build import Builder, leaves
 from jitmagic.tracer.loops.comprehended import scoped
 from jitmagic.tracer.loops.kinds import CODES, UNBOUND, Kinds, Types, tag, variable
+from jitmagic.tracer.loops.leaving import has_return
 from jitmagic.tracer.loops.plain import plain_function
 from jitmagic.tracer.loops.prune import prune
 from jitmagic.tracer.loops.rules import refuse
@@ -43,8 +44,12 @@ Nodes = Sequence[ast.stmt]
 
 
 def capture_loop(tx: Evaluator, node: ast.For | ast.While) -> bool:
-    """Add the loop to the graph as one node and rebind what it rebinds; False if it is no loop of that kind."""
-    error = _attempt(tx, [node])
+    """Add the loop to the graph as one node and rebind what it rebinds; False if it is no loop of that kind.
+
+    A loop that may return is only captured together with the statements up to the function's ``return``
+    (``capture_run``): by itself it could not say whether it has returned.
+    """
+    error = refuse("a return in the loop") if has_return(node) else _attempt(tx, [node])
     if error is not None:
         tx.output.note_refusal(node, error)
     return error is None
