@@ -79,11 +79,12 @@ def lower(graph: Graph, examples: Sequence[Any], options: Options) -> Lowered:
     entry = _backend(_name(options))
     if not entry.pure and any(n.op in (GRADIENT, PULLBACK) for n in graph.calls()):
         entry = _OWN["aot_eager"]  # derivatives are taken of pure graphs
-    if not entry.pure and any(isinstance(call, FlowCall) for call in _callables(graph)):
-        entry = _OWN["aot_eager"]  # a flow that leaves must not have changed anything
+    undoable = _writes_only_its_own(graph)
+    leaving = FlowCall if undoable else (FlowCall, RegionCall)
+    if not entry.pure and any(isinstance(call, leaving) for call in _callables(graph)):
+        entry = _OWN["aot_eager"]  # a flow or a loop that leaves must not have changed anything
     if not entry.pure:
         plain = entry.compile(graph, examples)
-        undoable = all(not n.written() for n in graph.nodes)
         return Lowered(undoing(_or_bail(_telling(plain)), graph) if undoable else plain)
     if entry.name == "numba":
         importlib.import_module("jitmagic.runtime.native.code").compile_apart()
@@ -142,6 +143,11 @@ def _compile_regions(graph: Graph) -> None:
         if isinstance(call, RegionCall) and call.compiled is None:
             with contextlib.suppress(Unsupported):
                 call.compiled = importlib.import_module("jitmagic.backends.regions").compile_region(call.region)
+
+
+def _writes_only_its_own(graph: Graph) -> bool:
+    """Whether a run that stops halfway has changed no argument."""
+    return all(target.storage.kind != "input" for node in graph.nodes for target in node.written())
 
 
 def _is_compiled_region(call: Any) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jitmagic as jm
-from tests.loops.outcomes import define, loop_calls, outcome
+from tests.loops.outcomes import define, loop_calls, outcome, outcome_on
 
 CAPTURED = {
     "every round": "for v in x:\n    s = s * 0.5 + v\n    out.append(s)",
@@ -94,3 +94,28 @@ def test_what_is_no_such_loop_shows_the_same(name: str) -> None:
         compiled = jm.compile(compiled)
         for given in (*_inputs("float64"), [np.ones(3), np.zeros(3), 0.5], [np.ones(0), np.zeros(0), 0.5]):
             assert outcome(compiled, given) == outcome(plain, given), end
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "numba"])
+@pytest.mark.parametrize("writes", ["", "y[0] += 1; x[2:] *= 2"])
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_list_that_stays_empty_is_the_plain_program_s(backend: str, writes: str, shared: bool) -> None:
+    """With values of an array and no list to tell their type from: what had been written by then is not done twice."""
+    text = f"""
+def f(x, y, t):
+    {writes or "pass"}
+    peaks = []
+    for i in range(1, len(x) - 1):
+        y[i] = x[i] + i
+        if x[i] > x[i - 1] and x[i] > x[i + 1] and x[i] > t:
+            peaks.append(i)
+    if not peaks:
+        return np.array([], dtype=int), None
+    return np.array(peaks)
+"""
+    plain, compiled = (define(text, f"empty {backend} {shared}", np=np) for _ in range(2))
+    compiled = jm.compile(compiled, backend=backend)
+    for limit in (100.0, 0.5, 100.0, 0.5):
+        x = np.random.default_rng(0).random(50)
+        first, second = ([a, a if shared else np.zeros(50), limit] for a in (x, x.copy()))
+        assert outcome_on(compiled, second) == outcome_on(plain, first)
