@@ -7,6 +7,7 @@ the relation as a guard**, so code that branches on sizes is sound without knowi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -89,7 +90,7 @@ class ShapeEnv:
         difference = add(left, scale(right, -1))
         if not _is_certain(op, difference):
             if any(s.run_time for s in symbols_of(difference)):
-                raise DataDependentSize(f"{format_polynomial(left)} {op} {format_polynomial(right)}")
+                raise DataDependentSize(_for_people(str(Relation(op, left, right)), difference))
             relation = Relation(op if truth else NEGATED[op], left, right)
             if relation not in self.relations:
                 self.relations[relation] = None
@@ -101,6 +102,13 @@ class ShapeEnv:
         if op == "==" and self.on_specialise is not None and len(found) == 1:
             symbol = next(iter(found))
             self.on_specialise(symbol, symbol.hint)
+
+
+def _for_people(text: str, difference: Polynomial) -> str:
+    """``text`` with letters for the symbols, whose numbers mean nothing outside: ``n > 0``."""
+    symbols = sorted(symbols_of(difference), key=lambda symbol: symbol.name)
+    letters = {s.name: "nmkpq"[i] if i < 5 else f"n{i}" for i, s in enumerate(symbols)}
+    return re.sub(r"\b[su]\d+\b", lambda found: letters.get(found.group(), found.group()), text)
 
 
 def _is_certain(op: str, difference: Polynomial) -> bool:

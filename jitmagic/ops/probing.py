@@ -123,7 +123,7 @@ def _of_other_values(call: Arguments, draws: list[Draw], error: Exception) -> tu
     try:
         return varied, [draw.run(call) for draw in varied]
     except Exception:
-        raise Unsupported("extern-unknown", f"{call.op.name}: {error}") from error
+        raise Unsupported("extern-unknown", f"{call.op.name} (tried on made-up numbers it says: {error})") from error
 
 
 def _refuse_overwriting(call: Arguments) -> None:

@@ -99,6 +99,11 @@ CATALOGUE = _rows(
         "the operator {detail} is not known for these values",
         "convert the values to arrays or plain numbers first",
     ),
+    (
+        "argument",
+        "a captured operation takes arrays and plain numbers, not {detail}",
+        "convert the values to arrays or plain numbers first",
+    ),
     ("subscript", "indexing {detail} is not known for these values", "index an array, list, tuple or dict"),
     (
         "data-key",

@@ -98,7 +98,7 @@ def _relation_guard(output: OutputGraph, relation: Relation) -> Guard:
         f"'false: ' + {now}",
         others=tuple(sources[1:]),
         about=shown,
-        remedy="pass sizes that keep this relation",
+        remedy=f"pass {'numbers' if all(_is_number(output, s) for s in sources) else 'sizes'} that keep this relation",
         form=_form(output, relation, names),
     )
 

@@ -51,7 +51,7 @@ def operand(tx: Evaluator, value: VariableTracker) -> Any:
     if isinstance(value, OpaqueTracker) and value.code == "dtype":
         raise Unsupported(value.code, value.detail)
     if convert is None:
-        raise Unsupported("operator", value.describe())
+        raise Unsupported("argument", value.describe())
     if isinstance(value, ListTracker | DictTracker) and contains_itself(value):
         raise Unsupported("self-containing", value.describe())
     return convert(tx, value)
@@ -72,7 +72,7 @@ def contains_itself(value: VariableTracker, around: tuple[VariableTracker, ...] 
 def _constant(tx: Evaluator, value: Any) -> Any:
     known = value.value
     if isinstance(known, np.ndarray):
-        raise Unsupported("operator", value.describe())
+        raise Unsupported("argument", value.describe())
     return known
 
 
@@ -80,7 +80,7 @@ def _dtype_class(tx: Evaluator, value: Any) -> Any:
     """``np.float32`` or ``float`` where a dtype is meant."""
     if issubclass(value.value, np.generic) or value.value in (bool, int, float, complex):
         return value.value
-    raise Unsupported("operator", value.describe())
+    raise Unsupported("argument", value.describe())
 
 
 _OPERANDS: dict[type, Callable[[Any, Any], Any]] = {

@@ -73,7 +73,7 @@ def count_rounds(tx: Evaluator, what: str, line: int = 0) -> Callable[[], None]:
         grown = len(tx.output.graph.nodes) - start
         if rounds > limit or (rounds > SHORT_LOOP and grown > most):
             reason = tx.output.refusals.get(line)
-            if reason is not None:
+            if reason is not None and reason != f"a loop over {what}":
                 raise Unsupported("plain-loop", f"{what} runs as plain Python because it holds {reason}")
             raise Unsupported("long-loop", what)
 

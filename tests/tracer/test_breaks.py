@@ -319,3 +319,19 @@ def test_an_import_that_must_run_is_to_stand_at_the_top_of_the_cell(monkeypatch:
     with pytest.raises(jm.errors.FullGraphError, match="import it at the top of the cell"):
         jm.compile(not_loaded, fullgraph=True)(ARANGE)
     assert lazily.hint == "import it at the top of the cell, outside the function"
+
+
+def test_reasons_name_nothing_of_ours() -> None:
+    """Symbols of sizes, constants of an entry and parts of statements have no names that a reader knows."""
+
+    def counted(x):
+        s = np.bincount(x)
+        s[0] = 0
+        return s
+
+    def told(x):
+        return np.array(x, copy=np._CopyMode.IF_NEEDED)
+
+    for f, words in ((counted, "n > 0"), (told, "not a _CopyMode")):
+        (found,) = jm.explain(f)(np.arange(4)).breaks
+        assert words in found.reason

@@ -58,7 +58,9 @@ def array_guard(
 
 
 def _sizes_guard(source: Source, sizes: tuple[int | None, ...], fixed: Collection[int]) -> Guard:
-    remedy = f"sizes that change become free by themselves; jm.mark_dynamic({source.text}, axis) says so in advance"
+    remedy = "sizes that change become free by themselves"
+    if not source.text.startswith("("):  # a part of a statement has no name that could be marked
+        remedy += f"; jm.mark_dynamic({source.text}, axis) says so in advance"
     if fixed:
         axes = f"ax{'i' if len(fixed) == 1 else 'e'}s {', '.join(map(str, sorted(fixed)))}"
         remedy = f"jm.mark_static keeps {axes} of {source.text} at one size: without it, sizes that change become free"

@@ -54,6 +54,11 @@ class Source:
         return self.base.category if self.base is not None else "local"
 
     @property
+    def has_name(self) -> bool:
+        """Whether ``text`` is something that the user has written."""
+        return self.base is None or self.base.has_name
+
+    @property
     def path(self) -> tuple[Source, ...]:
         """From the root to this source."""
         return (self,) if self.base is None else (*self.base.path, self)
@@ -125,6 +130,10 @@ class ConstantSource(Source):
     @property
     def text(self) -> str:
         return self.label or f"K{self.index}"
+
+    @property
+    def has_name(self) -> bool:
+        return bool(self.label)
 
     @property
     def category(self) -> str:

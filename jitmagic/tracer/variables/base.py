@@ -65,7 +65,7 @@ class VariableTracker:
 
     def describe(self) -> str:
         """What a message calls it."""
-        if self.source is not None:
+        if self.source is not None and self.source.has_name:
             return self.source.text
         try:
             return f"a {self.python_type().__name__}"
