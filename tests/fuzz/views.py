@@ -57,7 +57,7 @@ def _array(rng: np.random.Generator, shape: tuple[int, ...], dtype: str, layout:
     values = (rng.random(shape) * 9).astype(dtype)
     if layout == "S":
         return np.repeat(values, 2, axis=-1)[..., ::2]
-    return np.array(values, order=layout)  # type: ignore[call-overload]  # "C" or "F"
+    return np.array(values, order=layout)  # type: ignore[call-overload]  # layout is C or F
 
 
 def different(seed: int) -> tuple[list[str], bool]:
