@@ -15,6 +15,7 @@ from jitmagic.backends.loops.operands import dense_axes, is_array
 from jitmagic.backends.loops.recipes import Adapt, Recipe, is_cheap, recipe
 from jitmagic.backends.loops.scans import ScanRecipe, scan_recipe
 from jitmagic.backends.loops.short import short_recipe
+from jitmagic.errors import InternalError
 from jitmagic.graph import ArrayMeta, Graph, Node, SymInt
 
 __all__ = ["OPERAND_LIMIT", "Group", "fuse", "space_of"]
@@ -94,8 +95,9 @@ class Fusion:
         reduced = None if fold is None else fold.reduced
         group = next((g for g in self.candidates(node) if self.accepts(g, node, space, reduced)), None)
         group = group or Group(space=space)
-        for other in [self.home[o] for o in node.operands()]:
-            if self.may_merge(group, other):
+        for operand in node.operands():
+            other = self.home[operand]
+            if self.may_merge(group, other) and not self.closes_a_cycle(other, node, besides=group):
                 self.merge(group, other)
         if fold is not None:
             group.reduced = fold.reduced
@@ -170,10 +172,10 @@ class Fusion:
         outside = {o for n in inside for o in n.operands() if o not in inside}
         return len(outside) + 2 <= OPERAND_LIMIT and len(group.nodes) < NODE_LIMIT
 
-    def closes_a_cycle(self, group: Group, node: Node) -> bool:
-        """Whether an operand that another group makes depends on this group."""
+    def closes_a_cycle(self, group: Group, node: Node, besides: Group | None = None) -> bool:
+        """Whether an operand that another group makes, ``besides`` excepted, depends on this group."""
         homes = (self.home[o] for o in node.operands())
-        return any(home is not group and self.depends(home, group) for home in homes)
+        return any(home not in (group, besides) and self.depends(home, group) for home in homes)
 
     def depends(self, later: Group, earlier: Group) -> bool:
         stack, seen = [later], {later}
@@ -187,12 +189,19 @@ class Fusion:
         return False
 
     def in_order(self) -> list[Group]:
-        """Groups so that each runs after those it reads; otherwise as in the program."""
+        """Groups so that each runs after those it reads; otherwise as in the program.
+
+        Raises InternalError if groups read each other: the function then runs plainly.
+        """
         done: dict[Group, None] = {}
+        entered: set[Group] = set()
         stack = self.groups[::-1]
         while stack:  # (no recursion: a long program is a long chain)
             waiting = [g for g in self.reads[stack[-1]] if g not in done]
             if waiting and stack[-1] not in done:
+                if stack[-1] in entered:
+                    raise InternalError("loops of one graph wait for each other")
+                entered.add(stack[-1])
                 stack += waiting[::-1]
             else:
                 done[stack.pop()] = None

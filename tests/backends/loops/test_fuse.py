@@ -105,3 +105,13 @@ def test_a_short_sum_of_negative_zeros_is_positive() -> None:
     x = recorder.call("multiply", recorder.input(np.full((70, 3), -0.0)), 1.0)
     graph = recorder.finish(recorder.call("copysign", 1.0, recorder.call("sum", x, axis=1)))
     assert_agrees(compile_graph(graph), graph, recorder.inputs)
+
+
+def test_loops_that_meet_in_a_reader_of_both_do_not_wait_for_each_other() -> None:
+    """``clip`` joins the loop of ``c``; that of ``a`` may not, because ``cumsum`` reads it and ``clip`` reads that."""
+    recorder = Recorder()
+    a = recorder.call("multiply", recorder.input(np.arange(20.0)), 2.0)
+    c = recorder.call("multiply", recorder.input(np.ones(20)), 3.0)
+    graph = recorder.finish(recorder.call("clip", a, recorder.call("cumsum", a), c))
+    assert [len(group.nodes) for group in fuse(graph)[0]] == [1, 1, 1, 1, 2]
+    assert_agrees(compile_graph(graph), graph, recorder.inputs)
