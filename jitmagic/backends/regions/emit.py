@@ -61,6 +61,8 @@ class _Emitter(Writer):
         self.unread = unread(self.region)
         self.lives = lives(self.region)
         self.arrays = {a.name: a for a in self.region.arrays}
+        self.refuted: list[Proof] = []  # what does not hold at the present place
+        self.is_rare = False  # inside an innermost loop of which another copy has proven indices
         self.target: ir.Var | ir.Store | None = None  # what the statement that is being written stores in
 
     # -- the whole
@@ -82,15 +84,18 @@ class _Emitter(Writer):
         return Kernel(text, tuple(self.constants), tuple(self.inner_loops), self.spreads)
 
     def _both(self, proof: Proof) -> str:
+        self.refuted = [proof]
         checked = self._copy(None, 2)
+        self.refuted = []
         return f"    if not {proof.name}:\n{checked}\n    else:\n{self._copy(proof, 2)}"
 
     def _copy(self, proof: Proof | None, indent: int) -> str:
         """The statements, with checks of the indices that ``proof`` does not prove."""
         self.proofs = [] if proof is None else [proof]
         self.lines, self.indent = [], indent
-        for each in self.region.body:
-            self.statement(each)
+        with self.checked.function():
+            for each in self.region.body:
+                self.statement(each)
         return "\n".join(self.lines) or "    " * indent + "pass"
 
     def _load_parameters(self) -> None:
@@ -149,8 +154,9 @@ class _Emitter(Writer):
 
     def block(self, nodes: tuple[ir.Stmt, ...]) -> None:
         self.indent += 1
-        for each in nodes:
-            self.statement(each)
+        with self.checked.block(_assigned(nodes)):
+            for each in nodes:
+                self.statement(each)
         if not nodes:
             self.line("pass")
         self.indent -= 1
@@ -164,7 +170,7 @@ class _Emitter(Writer):
         parts = []
         for axis, index in enumerate(node.index):
             size = f"{array.name}_n{axis}"
-            text = self._proven(index, size) if self.is_proven(index) else self._wrapped(self.value(index), size)
+            text = self._proven(index, size) if self.is_proven(index) else self._wrapped(index, size)
             stride = f"{array.name}_s{axis}"
             if array.is_contiguous and axis == array.ndim - 1:
                 stride = str(_ITEMSIZE.get(array.dtype, 8))
@@ -213,15 +219,31 @@ class _Emitter(Writer):
             self.line(f"for {name} in {'down' if constant < 0 else 'up'}({', '.join(ends)}):")
         self.block(node.body)
 
-    def _wrapped(self, text: str, size: str) -> str:
-        """An index that counts from the end if it is negative; one comparison finds those that need no more."""
+    def _wrapped(self, index: ir.Expr, size: str) -> str:
+        """An index that counts from the end if it is negative; one comparison finds those that need no more.
+
+        Where another copy of the loop has proven indices, this one is short instead: it is seldom run.
+        """
+        text = self.value(index)
+        known = self.checked.find(text, size)
+        if known is not None:
+            return known
         name = self.name()
         self.line(f"{name} = {text}")
-        self.line(f"if outside({name}, {size}):")
-        self.line(f"    {name} += {size}")
-        self.line(f"    if outside({name}, {size}):")
-        self.line(f"        return {Status.INDEX_ERROR.name}")
+        if any(id(index) in proof.indices for proof in self.refuted):
+            self.line(f"{name} = select({name} < 0, {name} + {size}, {name})")
+            self.leave(f"outside({name}, {size})", Status.INDEX_ERROR)
+        else:
+            self.line(f"if outside({name}, {size}):")
+            self.line(f"    {name} += {size}")
+            self.line(f"    if outside({name}, {size}):")
+            self.line(f"        return {Status.INDEX_ERROR.name}")
+        self.checked.add(text, size, name)
         return name
+
+
+def _assigned(nodes: tuple[ir.Stmt, ...]) -> set[str]:
+    return {each.variable.name for each in statements(nodes) if isinstance(each, ir.Assign | ir.For)}
 
 
 # -- expressions
@@ -242,10 +264,11 @@ def _logic(e: _Emitter, node: ir.Logic) -> str:
     result = e.name()
     before = e.indent
     e.line(f"{result} = {e.value(node.operands[0])}")
-    for operand in node.operands[1:]:
-        e.line(f"if {result}:" if node.operator == "and" else f"if not {result}:")
-        e.indent += 1
-        e.line(f"{result} = {e.value(operand)}")
+    with e.checked.block():
+        for operand in node.operands[1:]:
+            e.line(f"if {result}:" if node.operator == "and" else f"if not {result}:")
+            e.indent += 1
+            e.line(f"{result} = {e.value(operand)}")
     e.indent = before
     return result
 
@@ -312,6 +335,7 @@ def _assign(e: _Emitter, node: ir.Assign) -> None:
     e.target = node.variable
     text = e.value(node.value)
     e.line(f"{node.variable.name} = {text}")
+    e.checked.forget([node.variable.name])
     if id(node) in e.unread:
         e.line(f"keep({node.variable.name})" if node.variable.type in FLOATS else f"keep(np.float64({text}))")
 
@@ -366,7 +390,7 @@ def _for(e: _Emitter, node: ir.For) -> None:
             e.line("    poll(1)")
         e.block(node.body)
         return
-    proof = e.proof_of(node, ends)
+    proof = None if e.is_rare and is_short(node) else e.proof_of(node, ends)
     if proof is None:
         e.innermost(node, ends, is_up=False)
         return
@@ -375,9 +399,12 @@ def _for(e: _Emitter, node: ir.For) -> None:
     for head, holds in ((f"if {proof.name}:", True), ("else:", False)):
         e.line(head)
         e.indent += 1
-        e.proofs += [proof] if holds else []
+        place = e.proofs if holds else e.refuted
+        place.append(proof)
+        around, e.is_rare = e.is_rare, e.is_rare or not holds
         e.innermost(node, ends, is_up=holds)
-        e.proofs = [p for p in e.proofs if p is not proof]
+        e.is_rare = around
+        place.pop()
         e.indent -= 1
 
 
@@ -387,10 +414,11 @@ def _while(e: _Emitter, node: ir.While) -> None:
     e.line("while True:")
     e.indent += 1
     e.line("poll(1, bad)")
-    e.line(f"if not {e.value(node.test)}:")
-    e.line("    break")
-    e.indent -= 1
-    e.block(node.body)
+    with e.checked.block(_assigned(node.body)):
+        e.line(f"if not {e.value(node.test)}:")
+        e.line("    break")
+        e.indent -= 1
+        e.block(node.body)
 
 
 _STATEMENTS: Mapping[type, Callable[..., None]] = {

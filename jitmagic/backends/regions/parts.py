@@ -66,7 +66,8 @@ def _body(e: Writer, loop: ir.For) -> list[str]:
     """The lines of one round."""
     before, e.lines, indent, e.indent = e.lines, [], e.indent, 1
     e.is_part = True
-    e.block(loop.body)
+    with e.checked.function():
+        e.block(loop.body)
     e.is_part = False
     body, e.lines, e.indent = e.lines, before, indent
     return body

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from jitmagic.backends.native.abi import Status
+from jitmagic.backends.regions.checked import Checked
 from jitmagic.backends.regions.proofs import Proof
 from jitmagic.backends.regions.ranges import Ranges
 from jitmagic.graph import region as ir
@@ -45,6 +46,7 @@ class Writer:
     constants: list[float] = field(default_factory=list)
     inner_loops: list[tuple[str, str]] = field(default_factory=list)  # (ufunc, dtype), as ints after the constants
     proofs: list[Proof] = field(default_factory=list)  # what holds at the present place
+    checked: Checked = field(default_factory=Checked)
     parts: list[str] = field(default_factory=list)  # functions that threads may run
     is_part: bool = False  # whether the present place is in one
     spreads: bool = False  # whether the kernel takes the thread pool as an operand
@@ -61,7 +63,8 @@ class Writer:
         before, indent = self.lines, self.indent
         self.lines, self.indent = [], 0
         try:
-            text = self.value(node)
+            with self.checked.block():
+                text = self.value(node)
             return Part(self.lines, text)
         finally:
             self.lines, self.indent = before, indent
