@@ -14,6 +14,7 @@ from traitlets import TraitError
 from jitmagic import config
 from jitmagic.errors import UserError
 from jitmagic.events import Event
+from jitmagic.magic.asking import help_alone
 from jitmagic.magic.awaiting import AwaitTransform
 from jitmagic.magic.cell import CellCompiler
 from jitmagic.magic.collector import Collector
@@ -98,7 +99,7 @@ def _listen(shell: Any, magics: JitMagic, undo: contextlib.ExitStack) -> None:
     ):
         _register(shell, event, callback, undo)
     undo.callback(show_as_plain(shell))
-    for transform in (RefusedTransform(shell), AwaitTransform(shell.transform_cell)):
+    for transform in (help_alone, RefusedTransform(shell), AwaitTransform(shell.transform_cell)):
         shell.input_transformers_post.append(transform)
         undo.callback(_remove, shell.input_transformers_post, transform)
 

@@ -6,12 +6,15 @@ says what avoids it. ``{detail}`` is filled in at the place.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from jitmagic.errors import InternalError, Unsupported
 from jitmagic.tracer.part_names import readable
 
 __all__ = ["CATALOGUE", "Reason", "describe"]
+
+_NEEDLESS = re.compile(r"\((a computed [^()]*)\)(?![.\[])")  # parentheses around what nothing is asked of
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ CATALOGUE = _rows(
     ),
     (
         "data-branch",
-        "which way {detail} goes depends on the contents of an array",
+        "{detail} decides which way to go, and its value is known only while the function runs",
         "use np.where, or compute both ways and choose",
     ),
     (
@@ -188,4 +191,5 @@ def describe(error: Unsupported) -> Reason:
     row = CATALOGUE.get(error.code)
     if row is None:
         raise InternalError(f"break code {error.code!r} is not in the catalogue")
-    return Reason(row.code, row.text.format(detail=readable(error.detail) or "this"), row.hint)
+    detail = _NEEDLESS.sub(r"\1", readable(error.detail)) or "this"
+    return Reason(row.code, row.text.format(detail=detail), row.hint)

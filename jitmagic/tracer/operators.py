@@ -15,6 +15,7 @@ from jitmagic.graph.shapes import DataDependentSize, SymInt
 from jitmagic.ops import lookup_method
 from jitmagic.ops.python_numbers import NUMBER_OPS
 from jitmagic.tracer.identity import same_object
+from jitmagic.tracer.refused_operands import refusal
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.text_operators import of_classes, of_texts
 from jitmagic.tracer.variables.array import ArrayTracker
@@ -50,6 +51,8 @@ SYMBOLS = {
     "or_": "|",
     "xor": "^",
 }
+_COMPARED = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+_PREFIXED = {"neg": "-", "pos": "+", "invert": "~"}
 Answer = Callable[["Evaluator", str, VariableTracker, VariableTracker], VariableTracker | None]
 
 
@@ -57,8 +60,12 @@ def _dunder(name: str) -> str:
     return name.strip("_")
 
 
-def _not_known(text: str, *values: VariableTracker) -> Unsupported:
-    """Why an operator is left to Python: the dtype of an operand that no graph holds, or else the classes."""
+def _not_known(name: str, text: str, *values: VariableTracker) -> Unsupported | Raised:
+    """The error that the classes bring, or why an operator is left to Python: the dtype of an operand that no graph
+    holds, or else the classes.
+    """
+    if (error := refusal(name, *values)) is not None:
+        return Raised(error)
     held_back = (v for v in values if isinstance(v, OpaqueTracker) and v.code == "dtype")
     return next((Unsupported(v.code, v.detail) for v in held_back), Unsupported("operator", text))
 
@@ -76,7 +83,7 @@ def binary(
         kinds = left.python_type().__name__, right.python_type().__name__
         symbol = "** or pow()" if name == "pow" and not mark else SYMBOLS[name] + mark
         raise python_error(TypeError, f"unsupported operand type(s) for {symbol}: {kinds[0]!r} and {kinds[1]!r}")
-    raise _not_known(f"{left.describe()} {SYMBOLS.get(name, name)} {right.describe()}", left, right)
+    raise _not_known(name, f"{left.describe()} {SYMBOLS.get(name, name)} {right.describe()}", left, right)
 
 
 def _is_refused(value: VariableTracker) -> bool:
@@ -342,7 +349,7 @@ def compare(tx: Evaluator, name: str, left: VariableTracker, right: VariableTrac
     else:
         result = _plain_compare(tx, name, left, right)
     if result is None:
-        raise _not_known(f"{left.describe()} {name} {right.describe()}", left, right)
+        raise _not_known(name, f"{left.describe()} {_COMPARED[name]} {right.describe()}", left, right)
     return result
 
 
@@ -393,7 +400,7 @@ def _object_compare(tx: Evaluator, name: str, left: VariableTracker, right: Vari
     if name in ("eq", "ne"):
         return Constant(same_object(tx, left, right) == (name == "eq"))
     kinds = left.python_type().__name__, right.python_type().__name__
-    symbol = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}[name]
+    symbol = _COMPARED[name]
     raise python_error(TypeError, f"{symbol!r} not supported between instances of {kinds[0]!r} and {kinds[1]!r}")
 
 
@@ -476,4 +483,4 @@ def unary(tx: Evaluator, name: str, value: VariableTracker) -> VariableTracker:
         method = find(tx, f"__{_dunder(name)}__")
         if method is not None:
             return method.call(tx, [value], {})
-    raise _not_known(f"{name} {value.describe()}", value)
+    raise _not_known(name, f"{_PREFIXED[name]}{value.describe()}", value)

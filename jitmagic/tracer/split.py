@@ -118,15 +118,16 @@ class _Splitter:
             return node
         return self.assign(node, node)
 
-    def assign(self, value: ast.expr, place: ast.expr, *, breaks: bool = False) -> ast.expr:
-        name = part_name(self.place, len(self.pieces))
+    def assign(self, value: ast.expr, written: ast.expr, *, breaks: bool = False) -> ast.expr:
+        """A variable that holds ``value``, which is evaluated where ``written`` stood."""
+        name = part_name(self.place, len(self.pieces), written)
         made = ast.Assign([ast.Name(name, ast.Store())], value)
-        ast.copy_location(made, place)
+        ast.copy_location(made, written)
         ast.fix_missing_locations(made)
         if breaks:
             made.jm_break = self.cause  # type: ignore[attr-defined] # a mark of ours on a syntax node
         self.pieces.append(self.marked(made))
-        return ast.copy_location(ast.Name(name, ast.Load()), place)
+        return ast.copy_location(ast.Name(name, ast.Load()), written)
 
 
 def _compiled_callee(call: ast.Call) -> ast.Call:

@@ -75,12 +75,21 @@ def capture(function: FunctionType, arguments: dict[str, Any], options: Options,
         except Raised as raised:
             if isinstance(raised.error, RecursionError) and raised.error.__traceback__ is not None:
                 raise raised.error from None  # Python's own: the stack has no room for the trace
-            return _plain(output, "raises", type(raised.error).__name__)
+            return _plain(output, "raises", _first_line(raised.error))
         except PlainRun as stop:
             return _plain(output, stop.code, stop.detail)
         finally:
             output.let_go()
     return _plain(_new_output(options, state, policy), "too-many-breaks", str(ATTEMPTS))
+
+
+def _first_line(error: BaseException) -> str:
+    """Class and first line of an exception; of one that would ask objects of the user's for their text, the class."""
+    kind = type(error)
+    is_known = kind.__module__ == "builtins" and all(type(each) is str for each in error.args)
+    if not is_known and kind.__module__.partition(".")[0] != "numpy":
+        return kind.__name__
+    return f"{kind.__name__}: {error}".partition("\n")[0].removesuffix(": ")
 
 
 def _new_output(options: Options, state: FrameState, policy: Policy) -> OutputGraph:

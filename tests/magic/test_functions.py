@@ -168,3 +168,10 @@ def test_every_kind_of_interactivity(kind: str, body: str, open_notebook: Callab
     if kind == "none":  # of the magic's own line the value is not shown either
         outs[1] = ""
     assert outs[0] == outs[1]
+
+
+@pytest.mark.parametrize("line", ["-h", "--help", "  --help"])
+def test_help_needs_no_body(notebook: Notebook, line: str) -> None:
+    ran = notebook.run(f"%%compile {line}")
+    assert "compile only these functions" in ran.out
+    assert ran.err == ""

@@ -66,5 +66,5 @@ def test_each_kind_has_its_meaning_at_hand() -> None:
     guard = Guard("TYPE_MATCH", LocalSource("_jm_4_8_1"), "type({v}) is {k}", "int")
     html = render_html(tree_parts([guard], [Outcome("held")]))
     assert f'<abbr title="{GUARD_KINDS["TYPE_MATCH"]}"' in html
-    assert "(a value from line 4)" in html
+    assert "(a value made on line 4)" in html
     assert "_jm_" not in html

@@ -31,6 +31,7 @@ __all__ = [
     "home",
     "items_now",
     "length_now",
+    "length_text",
     "name_now",
     "shared",
     "value_text",
@@ -155,10 +156,16 @@ def items_now(value: Any) -> Any:
 
 
 def length_now(value: Any) -> str:
-    """``list of 3``; of what is no container its class."""
+    """``a list of 3``; of what is no container its class."""
     kind = type(value)
     base = next((c for c in _WITH_LENGTH if issubclass(kind, c)), None)
-    return kind.__name__ if base is None else f"{kind.__name__} of {base.__len__(value)}"
+    return kind.__name__ if base is None else length_text(kind, base.__len__(value))
+
+
+def length_text(kind: type, length: int) -> str:
+    """``a list of 3``, ``an OrderedDict of 1``."""
+    article = "an" if kind.__name__[:1].lower() in ("a", "e", "i", "o") else "a"
+    return f"{article} {kind.__name__} of {length}"
 
 
 def shared(names: list[str], values: tuple[Any, ...]) -> str:

@@ -48,7 +48,10 @@ class ArrayTracker(VariableTracker):
         return self.meta.dtype.type if self.meta.scalar else np.ndarray
 
     def describe(self) -> str:
-        return self.source.text if self.source is not None else f"the {self.meta} made here"
+        if self.source is not None:
+            return self.source.text
+        kind = f"{self.meta.dtype}" if self.meta.scalar else f"array of {self.meta.dtype}"
+        return f"(a computed {kind})"  # breaks.describe drops parentheses without need
 
     def is_same_object(self, other: VariableTracker) -> bool:
         if isinstance(other, ArrayTracker) and self.meta.scalar and other.meta.scalar and self.node is other.node:

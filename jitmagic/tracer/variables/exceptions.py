@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Sequence
+from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
@@ -36,13 +38,14 @@ class ExceptionTracker(ObjectTracker):
         super().__init__(cls, None, None)
         self.arguments = list(args)
         self.known: BaseException | None = None
+        self.is_worded = False  # whether ``known`` came out of Python or NumPy, with all its attributes
         self.chain: dict[str, VariableTracker] = {name: Constant(None) for name in CHAIN}
 
     @staticmethod
     def of(error: BaseException) -> ExceptionTracker:
         """For an exception that Python or NumPy has worded."""
         made = ExceptionTracker(type(error), [wrap_constant(a) for a in error.args])
-        made.known = error
+        made.known, made.is_worded = error, True
         return made
 
     def stand_in(self) -> BaseException:
@@ -58,8 +61,11 @@ class ExceptionTracker(ObjectTracker):
         return str(_builtin_base(self.cls)(*(a.constant() for a in self.arguments)))
 
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
-        if name not in self.pending and self._is_builtin(tx, name):
-            return self._builtin_attribute(name)
+        if name not in self.pending:
+            if self.is_worded and _holds(self.known, name):
+                return self._known_attribute(name)
+            if self._is_builtin(tx, name):
+                return self._builtin_attribute(name)
         return super().attribute(tx, name)
 
     def _is_builtin(self, tx: Evaluator, name: str) -> bool:
@@ -80,9 +86,12 @@ class ExceptionTracker(ObjectTracker):
             raise self.absent(name)
         if name == "value" and issubclass(self.cls, StopIteration):
             return self.arguments[0] if self.arguments else Constant(None)
+        return self._known_attribute(name)
+
+    def _known_attribute(self, name: str) -> VariableTracker:
         if self.known is not None and is_literal(getattr(self.known, name)):
             return Constant(getattr(self.known, name))
-        raise Unsupported("attribute", f"{self.describe()}.{name}")
+        raise Unsupported("attribute", f"{name} of {self.describe()}")
 
     def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
         stock = self._is_builtin(tx, name) and self.guarded_entry(tx, "__setattr__") in PLAIN_WRITES
@@ -108,6 +117,11 @@ class TracebackTracker(VariableTracker):
 
     def truth(self, tx: Evaluator) -> bool:
         return True
+
+
+def _holds(error: BaseException | None, name: str) -> bool:
+    """Whether the exception itself has the attribute, in its dict or in a slot."""
+    return name in vars(error) or isinstance(inspect.getattr_static(error, name, None), MemberDescriptorType)
 
 
 def _builtin_base(cls: type) -> Any:

@@ -39,7 +39,7 @@ def held(*guards: Guard) -> list[Held]:
         ([constant_guard(X, 2)], {"x": 3}, ("x", "2", "3")),
         ([constant_guard(X, "a")], {"x": 3.5}, ("x", "'a'", "3.5")),
         ([type_guard(X, int)], {"x": "a"}, ("type(x)", "int", "str")),
-        ([length_guard(X, list, 2)], {"x": (1,)}, ("len(x)", "list of 2", "tuple of 1")),
+        ([length_guard(X, list, 2)], {"x": (1,)}, ("x", "a list of 2", "a tuple of 1")),
         ([constant_guard(ItemSource(X, "k"), 1)], {"x": {}}, ("x['k']", "1", "gone")),
         ([constant_guard(GlobalSource("n"), 1)], {"x": 1}, ("n", "1", "gone")),
         ([identity_guard(X, len)], {"x": np.sin}, ("x", "len", "sin")),

@@ -35,7 +35,7 @@ class Hostile:
         (name_now, Hostile, "Hostile"),
         (name_now, items_now, "items_now"),
         (items_now, {"a": 1, "b": 2}, ["a", "b"]),
-        (length_now, [1, 2, 3], "list of 3"),
+        (length_now, [1, 2, 3], "a list of 3"),
     ],
 )
 def test_a_value_is_described_from_outside(words: Any, value: Any, expected: Any) -> None:
