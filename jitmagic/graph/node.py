@@ -76,17 +76,26 @@ class Node:
     span: Span | None = None
     stack: tuple[ModuleCall, ...] = ()
 
-    def operands(self) -> Iterator[Node]:
+    def operands(self) -> list[Node]:
         """Every node read by this one, in order, repeats included."""
-        yield from nodes_in(self.args)
-        yield from nodes_in(self.kwargs)
+        found: list[Node] = []
+        for value in self.args:
+            if isinstance(value, Node):  # (every stage asks this of every node: most operands stand right here)
+                found.append(value)
+            elif isinstance(value, NESTED):
+                found += nodes_in(value)
+        if self.kwargs:
+            found += nodes_in(self.kwargs)
+        return found
 
     def written(self) -> tuple[Node, ...]:
         """The operands whose memory this node changes."""
         if self.op is None:
             return ()
-        found = [self.args[i] for i in self.op.writes if i < len(self.args)]
-        found += nodes_in(self.kwargs.get("out"))
+        places, out = self.op.writes, self.kwargs.get("out")
+        if not places and out is None:
+            return ()
+        found = [*(self.args[i] for i in places if i < len(self.args)), *nodes_in(out)]
         return tuple(dict.fromkeys(n for n in found if isinstance(n, Node)))
 
     @property

@@ -22,27 +22,45 @@ def verify(graph: Graph, *, pure: bool = False) -> None:
     seen: set[Node] = set()
     names: set[str] = set()
     bound: set[str] = set()
+    symbols: dict[Node, list[str]] = {}
+    for binding in graph.bindings:
+        symbols.setdefault(binding.node, []).append(binding.symbol)
     for node in graph.nodes:
-        _require(node.kind in KINDS, graph, node, f"has the unknown kind {node.kind!r}")
-        _require(node.name not in names, graph, node, "has a name that is used twice")
-        _require((node.kind == "call") == (node.op is not None), graph, node, "is a call or has no op")
-        for operand in node.operands():
-            _require(operand in seen, graph, node, f"reads {operand!r} before it is defined")
-        for symbol in _symbols(node):
-            _require(symbol in bound, graph, node, f"uses the size {symbol} before it is bound")
-        _require(not (pure and node.written()), graph, node, "writes into an operand of a pure graph")
+        problem = _problem(node, seen, bound, pure)
+        if node.name in names:
+            problem = "has a name that is used twice"
+        if problem:
+            raise _broken(graph, node, problem)
         seen.add(node)
         names.add(node.name)
-        bound |= {b.symbol for b in graph.bindings if b.node is node}
+        bound.update(symbols.get(node, ()))
     for node in graph.outputs:
-        _require(node in seen, graph, node, "is an output but not a node of the graph")
+        if node not in seen:
+            raise _broken(graph, node, "is an output but not a node of the graph")
+
+
+def _problem(node: Node, seen: set[Node], bound: set[str], pure: bool) -> str:
+    """What is wrong with a node that comes after those ``seen``; empty if nothing is."""
+    if node.kind not in KINDS:
+        return f"has the unknown kind {node.kind!r}"
+    if (node.kind == "call") != (node.op is not None):
+        return "is a call or has no op"
+    for operand in node.operands():
+        if operand not in seen:
+            return f"reads {operand!r} before it is defined"
+    unbound = _symbols(node) - bound
+    if unbound:
+        return f"uses the size {min(unbound)} before it is bound"
+    return "writes into an operand of a pure graph" if pure and node.written() else ""
 
 
 def _symbols(node: Node) -> set[str]:
     found: set[str] = set()
-    stack: list[object] = [node.args, node.kwargs]
+    stack: list[object] = [*node.args, *node.kwargs.values()]
     while stack:
         value = stack.pop()
+        if isinstance(value, Node):
+            continue
         if isinstance(value, SymInt):
             found |= {s.name for s in symbols_of(value.poly)}
         elif isinstance(value, tuple | list):
@@ -54,6 +72,5 @@ def _symbols(node: Node) -> set[str]:
     return found
 
 
-def _require(condition: bool, graph: Graph, node: Node, problem: str) -> None:
-    if not condition:
-        raise InternalError(f"graph {graph.name!r}: {node!r} {problem}\n{print_graph(graph)}")
+def _broken(graph: Graph, node: Node, problem: str) -> InternalError:
+    return InternalError(f"graph {graph.name!r}: {node!r} {problem}\n{print_graph(graph)}")

@@ -26,6 +26,7 @@ from jitmagic.magic.progress import Progress
 from jitmagic.magic.refusing import RefusedTransform
 from jitmagic.magic.verbs import VERBS, JitLine
 from jitmagic.report import Report
+from jitmagic.runtime import ahead
 
 __all__ = ["draw_card", "load", "unload"]
 
@@ -49,6 +50,8 @@ def load(shell: Any, engine: Engine) -> JitMagic:
     magics.undo = undo
     if settings.worker:
         importlib.import_module("jitmagic.backends.native.worker").start()  # brings LLVM, so only if it is wanted
+    if settings.background:
+        ahead.start()
     return magics
 
 

@@ -7,7 +7,7 @@ follows at once, the sum can be written where it belongs, and needs no array of 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,8 +64,8 @@ def fills_first(steps: Sequence[Step]) -> list[Step]:
     return found
 
 
-def _read(step: Step) -> Iterator[Node]:
-    return step.node.operands() if isinstance(step, Call) else iter(step.built.inputs.values())
+def _read(step: Step) -> Collection[Node]:
+    return step.node.operands() if isinstance(step, Call) else step.built.inputs.values()
 
 
 def _followed(steps: Sequence[Step]) -> Iterator[tuple[Step, Node]]:

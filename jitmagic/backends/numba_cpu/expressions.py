@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -43,48 +45,60 @@ _ORDERED: dict[type, tuple[str, bool]] = {
 
 def apply_text(statement: Apply) -> str:
     """The expression over the names of its arguments, in the dtype of the result."""
-    names = dict(zip("abcdefgh", map(str, statement.arguments), strict=False))
-    text = substitute(statement.expression, names, statement.arguments[0].dtype)
-    return typed(text, statement.out.dtype)
+    pieces = template(statement.expression, statement.arguments[0].dtype)
+    names = dict(zip(OPERANDS, map(str, statement.arguments), strict=False))
+    return typed("".join([names.get(piece, piece) for piece in pieces]), statement.out.dtype)
 
 
-def substitute(expression: str, names: dict[str, str], dtype: np.dtype[Any]) -> str:
-    """``expression`` with other names for its operands, Numba's functions, and constants of the loop's dtype.
+OPERANDS = "abcdefgh"
+_NAME = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*)")
 
-    It becomes free of branches: into a branch LLVM would move arithmetic whose floating-point flags must show.
+
+@cache
+def template(expression: str, dtype: np.dtype[Any]) -> tuple[str, ...]:
+    """``expression`` with Numba's functions and constants of the loop's dtype, cut at its names.
+
+    There are as many as NumPy has operations: it is written once for each, and programs only put in the names of
+    their values. It becomes free of branches: into a branch LLVM would move arithmetic whose floating-point flags
+    must show.
     """
+    written = ast.unparse(_ForNumba(dtype).visit(ast.parse(expression, mode="eval")).body)
+    return tuple(_NAME.split(written))
 
-    class Rename(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.AST:
-            wanted = names.get(node.id) or FUNCTIONS.get(node.id, node.id)
-            return ast.parse(wanted, mode="eval").body
 
-        def visit_Constant(self, node: ast.Constant) -> ast.AST:
-            plain = dtype == np.float64 or dtype.kind == "b"
-            return node if plain else ast.parse(f"np.{dtype.name}({node.value!r})", mode="eval").body
+class _ForNumba(ast.NodeTransformer):
+    """From an expression of a recipe to one of a kernel whose operands have one dtype."""
 
-        def visit_Compare(self, node: ast.Compare) -> ast.AST:
-            """NumPy reports nothing when it compares NaN."""
-            ordered = _ORDERED.get(type(node.ops[0]))
-            sides = [self.visit(side) for side in (node.left, *node.comparators)]
-            if ordered is None or dtype.kind != "f":
-                return ast.Compare(sides[0], node.ops, sides[1:])
-            name, swaps = ordered
-            return ast.Call(ast.Name(f"{name}_{dtype.name}"), sides[::-1] if swaps else sides, [])
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
 
-        def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-            parts = [self.visit(part) for part in (node.test, node.body, node.orelse)]
-            return ast.Call(ast.Name("select"), parts, [])
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.parse(FUNCTIONS.get(node.id, node.id), mode="eval").body
 
-        def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-            operator = ast.BitAnd() if isinstance(node.op, ast.And) else ast.BitOr()
-            first: ast.expr
-            first, *rest = [self.visit(value) for value in node.values]
-            for value in rest:
-                first = ast.BinOp(first, operator, value)
-            return first
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        plain = self.dtype == np.float64 or self.dtype.kind == "b"
+        return node if plain else ast.parse(f"np.{self.dtype.name}({node.value!r})", mode="eval").body
 
-    return ast.unparse(Rename().visit(ast.parse(expression, mode="eval")).body)
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """NumPy reports nothing when it compares NaN."""
+        ordered = _ORDERED.get(type(node.ops[0]))
+        sides = [self.visit(side) for side in (node.left, *node.comparators)]
+        if ordered is None or self.dtype.kind != "f":
+            return ast.Compare(sides[0], node.ops, sides[1:])
+        name, swaps = ordered
+        return ast.Call(ast.Name(f"{name}_{self.dtype.name}"), sides[::-1] if swaps else sides, [])
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        parts = [self.visit(part) for part in (node.test, node.body, node.orelse)]
+        return ast.Call(ast.Name("select"), parts, [])
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        operator = ast.BitAnd() if isinstance(node.op, ast.And) else ast.BitOr()
+        first: ast.expr
+        first, *rest = [self.visit(value) for value in node.values]
+        for value in rest:
+            first = ast.BinOp(first, operator, value)
+        return first
 
 
 def typed(text: str, dtype: np.dtype[Any]) -> str:

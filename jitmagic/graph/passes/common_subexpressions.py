@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Set
 from dataclasses import dataclass
 
 from jitmagic.graph.graph import Graph
-from jitmagic.graph.node import Node
+from jitmagic.graph.node import Node, map_nodes
 from jitmagic.graph.passes.keys import structural_key
 from jitmagic.graph.passes.rewrite import Copier
 
@@ -29,22 +29,35 @@ class CommonSubexpressions:
     apart: Callable[[Graph], Set[Node]] = lambda graph: frozenset()
 
     def run(self, graph: Graph) -> Graph:
-        copier, apart = Copier(graph), self.apart(graph)
+        twins = self._twins(graph)
+        if not twins:
+            return graph
+        copier = Copier(graph)
+        for node in graph.nodes:
+            if node in twins:
+                copier.copies[node] = copier.copies[twins[node]]
+            else:
+                copier.copy(node)
+        return copier.finish()
+
+    def _twins(self, graph: Graph) -> dict[Node, Node]:
+        """For each node that need not be computed again the one that computes the same before it."""
+        apart, twins = self.apart(graph), dict[Node, Node]()
         known: dict[Hashable, Node] = {}
         outputs = set(graph.outputs) | {_owner(node) for node in graph.outputs}
-        taken: set[Node] = set()  # copies that already stand for an output, or hold its memory
+        taken: set[Node] = set()  # nodes that already stand for an output, or hold its memory
         for node in graph.nodes:
             if not node.is_pure:
                 known.clear()
-            key = node if node in apart else _key(node, copier)
+            key = node if node in apart else _key(node, twins)
             twin = known.get(key)
             if twin is not None and not (node in outputs and twin in taken):
-                copier.copies[node] = twin
+                twins[node] = twin
             else:
-                twin = known[key] = copier.copy(node)
+                twin = known[key] = node
             if node in outputs:
                 taken.add(twin)
-        return copier.finish()
+        return twins
 
 
 def _owner(node: Node) -> Node:
@@ -54,10 +67,13 @@ def _owner(node: Node) -> Node:
     return node
 
 
-def _key(node: Node, copier: Copier) -> Hashable:
+def _key(node: Node, twins: dict[Node, Node]) -> Hashable:
     """Equal for nodes that compute the same; a node that is not to be compared is its own key."""
     if node.kind == "call" and node.is_pure:
-        return structural_key((node.op, copier.operands(node.args), copier.operands(node.kwargs)))
+        read = map_nodes(
+            (node.args, node.kwargs), lambda leaf: twins.get(leaf, leaf) if isinstance(leaf, Node) else leaf
+        )
+        return structural_key((node.op, *read))
     if node.kind == "item":
-        return "item", copier.copies[node.args[0]], node.index
+        return "item", twins.get(node.args[0], node.args[0]), node.index
     return node

@@ -32,6 +32,8 @@ class DeadCode:
             if node in needed or node.kind == "input" or not node.is_pure or not self.may_drop(node):
                 needed.add(node)
                 needed.update(node.operands())
+        if all(node in needed for node in graph.nodes):
+            return graph
         copier = Copier(graph)
         for node in graph.nodes:
             if node in needed:

@@ -13,7 +13,10 @@ __all__ = ["Pass", "run_passes"]
 
 
 class Pass(Protocol):
-    """A frozen dataclass whose fields are its settings. It gives a new graph and leaves the old one as it is."""
+    """A frozen dataclass whose fields are its settings.
+
+    It gives a new graph and leaves the old one as it is, or gives that where nothing is to be changed.
+    """
 
     def run(self, graph: Graph) -> Graph: ...
 

@@ -10,6 +10,7 @@ import ast
 import linecache
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
@@ -48,7 +49,14 @@ class Plan:
     def needed(self) -> list[Source]:
         """What the program reads from the arguments of a call and around it."""
         reads = [s.value for s in self.program if isinstance(s, ast.Assign)]
-        return [self.sources[text] for read in reads if (text := ast.unparse(read)) in self.sources]
+        return [source for read in reads if (source := self.source_of(read)) is not None]
+
+    def source_of(self, read: ast.expr) -> Source | None:
+        """The source that an expression of the program reads; None for what is computed."""
+        match read:
+            case ast.Call(ast.Name("graph")) | ast.Tuple() | ast.Subscript(ast.Name("g")):  # most of a program
+                return None
+        return self.sources.get(ast.unparse(read))
 
 
 def make_plan(program: str, host: Any, guards: Sequence[Guard], parameters: Sequence[str]) -> Plan:
@@ -79,8 +87,14 @@ def _sources(guards: Sequence[Guard], parameters: Sequence[str]) -> dict[str, So
     found: dict[str, Source] = {source.code(""): source for source in map(LocalSource, parameters)}
     for guard in guards:
         for source in (guard.source, *guard.others):
-            found.setdefault(ast.unparse(ast.parse(source.expression)), source)
+            found.setdefault(_normal(source.expression), source)
     return found
+
+
+@lru_cache(maxsize=1024)
+def _normal(expression: str) -> str:
+    """The text as ``ast.unparse`` writes it: functions read the same few places again and again."""
+    return expression if expression.isidentifier() else ast.unparse(ast.parse(expression, mode="eval"))
 
 
 def _counted(guards: Sequence[Guard]) -> int:
@@ -139,7 +153,7 @@ class _Writer:
             case ast.Name(other) if other in self.registers:
                 self.registers[name] = self.registers[other]
             case _:
-                source = self.plan.sources.get(ast.unparse(value))
+                source = self.plan.source_of(value)
                 if source is None:
                     raise NoForm(ast.unparse(value))
                 self.registers[name] = self.register_of(source)
