@@ -141,15 +141,19 @@ class CompiledFrame(Target):
         """The plain function, over these cells."""
         return over(self.plain, cells) if self.is_piece else self.plain
 
-    def run_plain(self, values: Values, cells: Cells) -> Any:
-        """Serve a call by plain Python."""
+    def run_plain(
+        self, values: Values, cells: Cells, timed: Callable[[Callable[..., Any], Values], Any] | None = None
+    ) -> Any:
+        """Serve a call by plain Python; ``timed`` makes it, of what a demoted entry would call."""
         self.plain_calls += 1
         local = self.record.local
         local.depth += 1
         if local.depth > DEPTH:
             self.give_up_recursion(DEPTH)
         try:
-            if self.form.layout.is_simple and not self.is_piece:  # as a demoted entry does: its time is compared with
+            if timed is not None:
+                return timed(self.plain_program(), values)
+            if self.form.layout.is_simple and not self.is_piece:
                 return self.plain(*values)
             return call_plain(self.function_for(cells), self.form.layout, values)
         finally:

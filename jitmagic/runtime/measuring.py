@@ -40,15 +40,22 @@ def measured(frame: CompiledFrame, entry: Entry, inner: Callable[..., Any]) -> C
     frame_of = weakref.ref(frame)
     trial = entry.trial = Trial(handicap=1.0 if _has_kernels(entry) else _NO_KERNELS)
 
+    def timed_plain(function: Callable[..., Any], values: tuple[Any, ...]) -> Any:
+        started = time.perf_counter_ns()
+        result = function(*values)
+        trial.add_plain(time.perf_counter_ns() - started)
+        return result
+
     def go(*values: Any) -> Any:
         frame = frame_of()
         if frame is None:
             return inner(*values)
-        plain = trial.wants_plain
-        started = time.perf_counter_ns()
-        result = frame.run_plain(values, frame.plain.__closure__ or ()) if plain else inner(*values)
-        elapsed = time.perf_counter_ns() - started
-        (trial.add_plain if plain else trial.add_compiled)(elapsed)
+        if trial.wants_plain:
+            result = frame.run_plain(values, frame.plain.__closure__ or (), timed_plain)
+        else:
+            started = time.perf_counter_ns()
+            result = inner(*values)
+            trial.add_compiled(time.perf_counter_ns() - started)
         if trial.verdict:
             settle(frame, entry, inner)
         return result

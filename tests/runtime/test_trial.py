@@ -23,7 +23,7 @@ def play(compiled_ns: list[int], plain_ns: list[int]) -> tuple[str, str]:
     """The order of the calls (c and p), and the verdict."""
     trial, order = Trial(), ""
     times = {"c": iter(compiled_ns), "p": iter(plain_ns)}
-    while not trial.verdict and len(order) < 20:
+    while not trial.verdict and len(order) < 100:
         kind = "p" if trial.wants_plain else "c"
         order += kind
         (trial.add_plain if kind == "p" else trial.add_compiled)(next(times[kind]))
@@ -40,6 +40,9 @@ def play(compiled_ns: list[int], plain_ns: list[int]) -> tuple[str, str]:
         ([10**9, 1.02 * MS, 1.02 * MS, 1.02 * MS], [MS] * 3, ("ccpcpcp", "keep")),
         ([10**9] + [240] * 8, [100] * 8, ("c" + 8 * "cp", "keep")),
         ([10**9] + [2400] * 8, [9000] * 7 + [1000], ("c" + 8 * "cp", "demote")),
+        ([10**9] + [1900] * 40, [2700] * 9 + [600] * 31, ("c" + 10 * "cp", "demote")),
+        ([10**9] + [1900] * 40, [2700] * 40, ("c" + 40 * "cp", "keep")),
+        ([10**9] + [1900] * 40, [1500] * 40, ("c" + 40 * "cp", "demote")),
     ],
     ids=[
         "clearly faster",
@@ -49,6 +52,9 @@ def play(compiled_ns: list[int], plain_ns: list[int]) -> tuple[str, str]:
         "within 3 %",
         "within 150 ns",
         "short",
+        "brief, and slower once it is warm",
+        "brief, and a little faster",
+        "brief, and a little slower",
     ],
 )
 def test_calls_and_verdict(compiled_ns: list[int], plain_ns: list[int], expected: tuple[str, str]) -> None:
