@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import jitmagic as jm
 from tests.conformance.programs import same_everywhere
 
 BODIES = {
@@ -40,3 +42,18 @@ def f(x):
     return y, k
 """
     same_everywhere(text, ["f(x)", "f(np.arange(5.0))"], [1, 2])
+
+
+def shrinking_steps(v: np.ndarray, n: int) -> np.ndarray:
+    for _ in range(n):
+        v = 0.5 * (v[:-1] + v[1:])
+    return v
+
+
+def test_a_variable_that_changes_its_shape_is_named() -> None:
+    """Too many rounds to write out: the reason is the variable, not an error that Python would not raise."""
+    told = jm.explain(shrinking_steps)(np.arange(101.0), 100).breaks
+    assert [b.code for b in told] == ["plain-loop"]
+    assert "v, whose type, dtype or shape is not the same every time" in told[0].reason
+    compiled, plain = (f(np.arange(101.0), 100) for f in (jm.compile(shrinking_steps), shrinking_steps))
+    assert compiled.tobytes() == plain.tobytes()

@@ -140,14 +140,15 @@ class _Cycle:
             heads = self._joins()
             first: Ends = []
             rest: Ends = []
+            kept = {n: before[n] if n in self.constant else Unavailable(n) for n in entry}
+            entered = {**kept, **{n: self._seen(heads[n]) for n in heads}}
             with self.recorder.nested() as body:
                 if self.peeled:
                     rounds = Rounds(self._round({n: before[n] for n in entry}, first), [])
-                    rounds.rest = self._round({n: self._seen(heads[n]) for n in heads}, rest)
+                    rounds.rest = self._round(entered, rest)
                     body[:] = [rounds]
                 else:
-                    kept = {n: before[n] if n in self.constant else Unavailable(n) for n in entry}
-                    body[:] = self._round({**kept, **{n: self._seen(heads[n]) for n in heads}}, rest)
+                    body[:] = self._round(entered, rest)
             if self._settle(heads, first, rest):
                 break
             del self.recorder.joins[made:]

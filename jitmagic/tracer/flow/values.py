@@ -26,14 +26,21 @@ if TYPE_CHECKING:
 __all__ = ["Unavailable", "Unsure", "join_of", "meta_of", "peek", "refuse", "same_meta", "value_of"]
 
 
-class Unavailable(VariableTracker):
-    """A variable that is of another kind on each way that leads here; nothing can be done with it."""
+class Unavailable(Lazy):
+    """A variable that is of another kind on each way that leads here; using it says so."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
+    def realize(self) -> VariableTracker:
+        raise refuse(self.describe())
+
+    @property
+    def is_realized(self) -> bool:
+        return False
+
     def describe(self) -> str:
-        return f"{self.name}, which is of several kinds here"
+        return f"{self.name}, whose type, dtype or shape is not the same every time"
 
 
 class Unsure(Lazy):
@@ -58,6 +65,8 @@ class Unsure(Lazy):
 
 def peek(tx: Evaluator, value: VariableTracker) -> VariableTracker:
     """The tracker of a variable, without using it."""
+    if isinstance(value, Unavailable):
+        return value
     return value.tracker if isinstance(value, Unsure) else tx.realize(value)
 
 
