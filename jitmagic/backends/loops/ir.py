@@ -295,6 +295,7 @@ class Kernel:
     ``flags`` are the floating-point conditions that matter (NumPy's numbers). ``serial`` keeps it on one thread.
     ``over`` names the results that are written where an operand was, element by element, and that operand.
     ``reassociates`` lets sums of floats add up in any order. ``streamed`` names the results that go past the caches.
+    ``short_rows`` says that the innermost loop takes few turns.
     """
 
     name: str
@@ -310,6 +311,7 @@ class Kernel:
     over: dict[str, str] = field(default_factory=dict)
     reassociates: bool = False
     streamed: frozenset[str] = frozenset()
+    short_rows: bool = False
 
     @property
     def form(self) -> str:

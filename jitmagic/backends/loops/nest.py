@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from jitmagic.backends.loops.ir import Access, Fold, Kernel, Load, Store
 
-__all__ = ["Nest", "accesses", "make_nest"]
+__all__ = ["Nest", "accesses", "follows", "make_nest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,12 @@ def make_nest(kernel: Kernel) -> Nest:
 
 
 def _joins(kernel: Kernel, access: Access, outer: int, inner: int) -> bool:
+    """Whether one loop may walk both axes."""
+    return (outer in kernel.reduced) == (inner in kernel.reduced) and follows(kernel, access, outer, inner)
+
+
+def follows(kernel: Kernel, access: Access, outer: int, inner: int) -> bool:
     """Whether in this access ``outer`` follows ``inner`` without a gap."""
-    if (outer in kernel.reduced) != (inner in kernel.reduced):
-        return False
     slow, fast = access.axis_of(outer), access.axis_of(inner)
     if slow is None or fast is None:
         return slow is None and fast is None

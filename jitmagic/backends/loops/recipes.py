@@ -243,7 +243,21 @@ def _runs_contiguous(node: Operation) -> bool:
     live = [a for a in memory_order(meta) if hint_of(meta.shape[a]) != 1]
     if not live:
         return True
-    return all(_steps_by_one(a.meta, live[-1] - meta.ndim) for a in node.args if isinstance(a, Node) and is_array(a))
+    arrays = [a.meta for a in node.args if isinstance(a, Node) and is_array(a)]
+    if node.row.call in SEES_REPEATS and any(_repeats_within_rows(m, [a - meta.ndim for a in live]) for m in arrays):
+        return False
+    return all(_steps_by_one(m, live[-1] - meta.ndim) for m in arrays)
+
+
+# Loops that compute otherwise for an operand with stride 0. NumPy may write such an operand out into its buffer first,
+# depending on the lengths of rows and of the buffer.
+SEES_REPEATS = {np.power}
+
+
+def _repeats_within_rows(meta: Any, live: list[int]) -> bool:
+    """Whether it is the same along the innermost of the axes ``live``, and not along all others."""
+    varies = [-axis <= meta.ndim and hint_of(meta.shape[axis]) != 1 and meta.strides[axis] != 0 for axis in live]
+    return not varies[-1] and any(varies)
 
 
 def _steps_by_one(meta: Any, axis: int) -> bool:

@@ -45,6 +45,8 @@ def index_map(node: Node) -> Map | None:
         return None
     if not isinstance(base.meta, ArrayMeta) or not isinstance(meta, ArrayMeta) or 0 in base.meta.hint_shape:
         return None
+    if node.op.call is np.broadcast_to:
+        return _repeated(base.meta, meta)
     if _has_run_time_parts(node):
         return None
     shape = base.meta.hint_shape
@@ -61,6 +63,16 @@ def index_map(node: Node) -> Map | None:
         for i, n in zip(indices, whole, strict=True)
         if i is not None
     )
+
+
+def _repeated(base: ArrayMeta, meta: ArrayMeta) -> Map | None:
+    """The map of a broadcast, which has no longer probe: its shape is among its operands."""
+    if meta.ndim < base.ndim:
+        return None
+    shift = meta.ndim - base.ndim
+    spaces = [None if n == 1 else axis + shift for axis, n in enumerate(map(_key, base.shape))]
+    fits = all(k is None or _key(meta.shape[k]) == _key(n) for k, n in zip(spaces, base.shape, strict=True))
+    return tuple(map(Index, spaces)) if fits else None
 
 
 def _key(size: Any) -> Any:

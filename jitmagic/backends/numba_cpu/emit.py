@@ -46,6 +46,7 @@ from jitmagic.backends.numba_cpu.expressions import (
 from jitmagic.backends.numba_cpu.folds import emit_folds, is_loose, loose_name
 from jitmagic.backends.numba_cpu.merging import columns_merge, is_merged, needs_signs
 from jitmagic.backends.numba_cpu.scans import emit_scans
+from jitmagic.backends.numba_cpu.short_rows import emit_short_rows
 from jitmagic.backends.numba_cpu.streaming import streamed_stores
 from jitmagic.backends.numba_cpu.text import Text
 from jitmagic.backends.numba_cpu.tiles import emit_tiles
@@ -206,16 +207,21 @@ class Emitter:
         if self.kernel.shape:
             emit_folds(self)
             return
+        if self.kernel.short_rows and emit_short_rows(self):
+            return
         for depth in range(len(levels) - 1):
             self.text.open(f"for i{depth} in range({self.bounds(depth)}):")
-            for access, name in self.names.items():
-                stride = self.stride(access, depth)
-                if stride != "0":
-                    previous = self.pointer(access, depth)
-                    self.text.add(f"{name}_{depth + 1} = {previous} + i{depth} * {stride}")
-            self.outer_values(depth + 1)
+            self.enter(depth)
         self.inner(len(levels) - 1)
         self.text.close(len(levels) - 1)
+
+    def enter(self, depth: int) -> None:
+        """The addresses inside of the loop over ``i<depth>``, and what is known once it was entered."""
+        for access, name in self.names.items():
+            stride = self.stride(access, depth)
+            if stride != "0":
+                self.text.add(f"{name}_{depth + 1} = {self.pointer(access, depth)} + i{depth} * {stride}")
+        self.outer_values(depth + 1)
 
     def bounds(self, depth: int) -> str:
         if depth == 0:

@@ -16,6 +16,7 @@ from jitmagic.backends.loops.ir import Fold, Kernel, Value
 from jitmagic.backends.native.abi import Status
 from jitmagic.backends.numba_cpu.expressions import typed
 from jitmagic.backends.numba_cpu.merging import finish, first, is_merged, merge_block, merge_parts, start_run
+from jitmagic.backends.numba_cpu.short_rows import Rows
 from jitmagic.backends.numba_cpu.text import Text
 from jitmagic.backends.numba_cpu.tiles import TILE_LIMIT, Tiles
 
@@ -75,18 +76,48 @@ def _whole(owner: Any) -> None:
 def _rows(owner: Any) -> None:
     """One number of each row."""
     text, folds = owner.text, _folds(owner)
+    if owner.kernel.short_rows and _short_rows(owner, folds):
+        return
     tiles = _prepare(owner, 1, folds)
     text.open("for i0 in range(lo, hi):")
-    _enter(owner, 0)
+    owner.enter(0)
     tiles.slots()
     length = " * ".join(f"n{axis}" for axis in owner.nest.levels[1])
     text.add(f"start, length = 0, {length}")
     _run(owner, tiles, folds)
+    _store_rows(owner, folds, length)
+    text.close()
+
+
+def _store_rows(owner: Any, folds: list[Fold], length: str) -> None:
     for k, fold in enumerate(folds):
         value = f"sum{k}_value"
         result = value if is_merged(fold) else _mean(_from_zero(value, fold.value.dtype), length, fold)
-        text.add(f"store_{fold.value.dtype}({owner.pointer(fold.access, 1)}, 0, {result})")
-    text.close()
+        owner.text.add(f"store_{fold.value.dtype}({owner.pointer(fold.access, 1)}, 0, {result})")
+
+
+def _short_rows(owner: Any, folds: list[Fold]) -> bool:
+    """One number of each row, of many rows in one tile: the tree of each has one block."""
+    text, rows = owner.text, Rows.of(owner)
+    if not rows.fit():
+        return False
+    size = rows.prepare([fold.value for fold in folds])
+    rows.guard(min(size, BLOCK))
+    rows.open(size)
+    text.add("count = length")
+    text.open("for i0 in range(begin, end):")
+    owner.enter(0)
+    for k, fold in enumerate(folds):
+        buffer, name = rows.part(fold.value), f"sum{k}"
+        if is_merged(fold):
+            start_run(text, fold, name)
+            merge_block(text, fold, buffer, name)
+            finish(text, fold, name)
+        else:
+            _block_sum(text, buffer, fold.value, f"{name}_value")
+    _store_rows(owner, folds, "length")
+    text.close(2)
+    return True
 
 
 def _columns(owner: Any) -> None:
@@ -103,18 +134,9 @@ def _planes(owner: Any) -> None:
     tiles.plan()
     size = tiles.prepare(TILE_LIMIT)
     text.open("for i0 in range(lo, hi):")
-    _enter(owner, 0)
+    owner.enter(0)
     _plane(owner, tiles, size, "0", " * ".join(f"n{axis}" for axis in owner.nest.levels[2]))
     text.close()
-
-
-def _enter(owner: Any, depth: int) -> None:
-    """The addresses inside of the loop over ``i<depth>``, and what is known once it was entered."""
-    for access, name in owner.names.items():
-        stride = owner.stride(access, depth)
-        if stride != "0":
-            owner.text.add(f"{name}_{depth + 1} = {owner.pointer(access, depth)} + i{depth} * {stride}")
-    owner.outer_values(depth + 1)
 
 
 def _plane(owner: Any, tiles: Tiles, size: int, lo: str, hi: str) -> None:
@@ -129,7 +151,7 @@ def _plane(owner: Any, tiles: Tiles, size: int, lo: str, hi: str) -> None:
         text.close()
     rows = " * ".join(f"n{axis}" for axis in owner.nest.levels[depth])
     text.open(f"for i{depth} in range({rows}):")
-    _enter(owner, depth)
+    owner.enter(depth)
     tiles.slots()
     tiles.block()
     text.close()

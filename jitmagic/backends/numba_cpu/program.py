@@ -16,6 +16,7 @@ from jitmagic.backends.native.worker import defer
 from jitmagic.backends.numba_cpu.chains import Chain, chained, chains
 from jitmagic.backends.numba_cpu.emit import emit, emit_chain
 from jitmagic.backends.numba_cpu.host import combine_texts, write_host
+from jitmagic.backends.numba_cpu.short_rows import have_short_rows
 from jitmagic.backends.numba_cpu.streaming import streamed_results
 from jitmagic.graph import Graph, Node
 
@@ -85,6 +86,7 @@ def compile_graph(
         step.built.kernel.over = over.get(id(step), {})
         _aim(step, direct, in_place)
         step.built.kernel.streamed = streamed_results(plan, step)
+        step.built.kernel.short_rows = have_short_rows(step.built.kernel, step.built.sizes)
     kernels = tuple(_compile(plan, together, fastmath))
     host = write_host(plan, {k.name: k.native for k in kernels}, together, direct)
     return Program(

@@ -54,7 +54,7 @@ class Owner(Protocol):
 
 @dataclass(slots=True)
 class Tiles:
-    """The stages of one innermost loop. ``born`` is the stage whose loop computes a value."""
+    """The stages of one innermost loop. ``born`` is the stage whose loop computes a value; -1 is before all of them."""
 
     owner: Owner
     depth: int
@@ -73,7 +73,7 @@ class Tiles:
                 continue
             arguments = (statement.value,) if isinstance(statement, Store | Fold) else arguments_of(statement)
             later = self.owner.fences.get(getattr(statement, "out", None), ())
-            stage = max((self.born.get(v, 0) + (v in later) for v in arguments), default=0)
+            stage = max([0, *(self.born.get(v, 0) + (v in later) for v in arguments)])
             if isinstance(statement, Strided):
                 self.calls.setdefault(stage, []).append(statement)
                 self.born[statement.out] = stage + 1
@@ -140,7 +140,7 @@ class Tiles:
 
     def times(self) -> tuple[dict[Value, tuple[float, int]], dict[Value, tuple[float, int]]]:
         """When each value is made, and read for the last time: (stage, 0) is a loop, (stage, n) the n-th call."""
-        made: dict[Value, tuple[float, int]] = {}
+        made: dict[Value, tuple[float, int]] = {v: (stage, 0) for v, stage in self.born.items() if stage < 0}
         used: dict[Value, tuple[float, int]] = {}
         for stage in range(max([*self.stage, *self.calls], default=0) + 1):
             for statement in self.stage.get(stage, []):
