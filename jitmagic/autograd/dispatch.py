@@ -11,18 +11,22 @@ from jitmagic.autograd.bodies import body_on_tensors
 from jitmagic.autograd.composed import COMPOSED
 from jitmagic.autograd.modes import is_grad_enabled
 from jitmagic.autograd.node import ErrorNode, like_sequence
-from jitmagic.autograd.record import recorded
+from jitmagic.autograd.record import recorded, with_inner_lists_joined
 from jitmagic.autograd.recorded import Recorded, is_smooth, needs_gradient, raw, tensors_in
 from jitmagic.autograd.writing import write, write_into
 from jitmagic.errors import GradientError
 from jitmagic.ops import Form, Op, lookup
-from jitmagic.ops.extern import differentiable_row
+from jitmagic.ops.extern import differentiable_row, extern
 from jitmagic.ops.functional import ADD_AT
+from jitmagic.ops.gradients.repeated import AT_COTANGENTS, at_cotangents
 from jitmagic.ops.registry import by_name
 
 __all__ = ["call_form", "call_function", "call_ufunc"]
 
 Call = Callable[..., Any]
+
+# Operations of our own that are made of others, which have rules
+BODIES: dict[Op, Call] = {AT_COTANGENTS: at_cotangents}
 
 
 def call_form(kind: Any, function: Call, row: Op, form: Form, args: Any, kwargs: Mapping[str, Any]) -> Any:
@@ -39,17 +43,11 @@ def call_form(kind: Any, function: Call, row: Op, form: Form, args: Any, kwargs:
     return recorded(kind, row, canonical, options, function(*raw(args), **raw(kwargs)))
 
 
-def with_inner_lists_joined(value: Any) -> Any:
-    """``[[a, b], [c, d]]`` with ``np.stack([a, b])`` in place of the inner lists, if a gradient flows through them."""
-    if not isinstance(value, list | tuple) or not any(isinstance(item, list | tuple) for item in value):
-        return value
-    joined = [np.stack(item) if isinstance(item, list | tuple) and needs_gradient(item) else item for item in value]
-    return like_sequence(value, joined)
-
-
 def call_function(kind: Any, function: Call, args: Any, kwargs: Mapping[str, Any]) -> Any:
     """A function of NumPy, SciPy or our own (``__array_function__``)."""
     found = lookup(function)
+    if found is not None and found[0] in BODIES:
+        return BODIES[found[0]](*args, **kwargs)
     if found is not None:
         return call_form(kind, function, *found, args, kwargs)
     row = differentiable_row(function)
@@ -135,16 +133,11 @@ def _outer(kind: Any, ufunc: np.ufunc, inputs: Any, kwargs: dict[str, Any]) -> A
 
 
 def _at(kind: Any, ufunc: np.ufunc, inputs: Any, kwargs: dict[str, Any]) -> Any:
-    """``np.add.at(a, index, b)`` adds in place; the others have no rules."""
+    """``np.add.at(a, index, b)``: the ufunc at one place after the other, in place."""
     target, index, *values = inputs
     if ufunc is np.add:
         return write(target, _add_at, ADD_AT, (target, values[0], index), {})
-    if needs_gradient(inputs) and is_grad_enabled():
-        raise GradientError(f"np.{ufunc.__name__}.at has no gradient; np.add.at has")
-    if isinstance(target, Recorded):
-        target._version.before_write(target._values)
-    ufunc.at(*raw(inputs))
-    return None
+    return write(target, ufunc.at, extern(ufunc.at), (target, raw(index), *values), {})
 
 
 def _add_at(data: Any, value: Any, index: Any) -> None:

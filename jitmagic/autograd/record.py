@@ -23,7 +23,15 @@ from jitmagic.ops.gradients import by_position
 from jitmagic.ops.lowering import View
 from jitmagic.ops.record import Op
 
-__all__ = ["histories", "node_of", "operands", "recorded", "saved_arguments", "without_rules"]
+__all__ = [
+    "histories",
+    "node_of",
+    "operands",
+    "recorded",
+    "saved_arguments",
+    "with_inner_lists_joined",
+    "without_rules",
+]
 
 Sources = list[tuple[int, int | None]]
 
@@ -115,6 +123,14 @@ def _among_foreign_arrays(row: Op, args: tuple[Any, ...]) -> str:
 
 def _data_of(value: Any) -> Any:
     return value._values if isinstance(value, Recorded) else value
+
+
+def with_inner_lists_joined(value: Any) -> Any:
+    """``[[a, b], [c, d]]`` with ``np.stack([a, b])`` in place of the inner lists, if a gradient flows through them."""
+    if not isinstance(value, list | tuple) or not any(isinstance(item, list | tuple) for item in value):
+        return value
+    joined = [np.stack(item) if isinstance(item, list | tuple) and needs_gradient(item) else item for item in value]
+    return like_sequence(value, joined)
 
 
 def options_with_history(kwargs: Mapping[str, Any]) -> list[str]:

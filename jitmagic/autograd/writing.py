@@ -9,7 +9,7 @@ import numpy as np
 
 from jitmagic.autograd.modes import is_grad_enabled
 from jitmagic.autograd.node import Edge, Node, OpNode, Saved
-from jitmagic.autograd.record import histories, node_of
+from jitmagic.autograd.record import histories, node_of, operands, with_inner_lists_joined
 from jitmagic.autograd.recorded import Recorded, is_smooth, raw
 from jitmagic.errors import GradientError
 from jitmagic.ops.copying import shows_order
@@ -28,7 +28,7 @@ PLAIN_TARGET = (
 
 def write(target: Any, perform: Callable[..., Any], row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """``perform(*args, **kwargs)`` on the data, where ``args[0]`` is ``target``; its meaning is ``row``."""
-    args, kwargs = by_position(row, args, kwargs)
+    args, kwargs = by_position(row, tuple(map(with_inner_lists_joined, args)), kwargs)
     edges, sources = histories(args) if is_grad_enabled() else ([], [])
     if not isinstance(target, Recorded):
         if edges:
@@ -75,47 +75,61 @@ def _update(owner: Recorded, part: Recorded, node: Node) -> Edge:
 
 
 def write_into(kind: Any, out: Any, perform: Callable[..., Any], row: Op, args: Any, kwargs: Mapping[str, Any]) -> Any:
-    """A call with ``out=``: ``perform()`` writes the result of ``row`` for the other arguments into ``out``."""
+    """A call with ``out=``: ``perform()`` writes the results of ``row`` for the other arguments into ``out``."""
     args, kwargs = by_position(row, args, kwargs)
     edges, sources = histories(args) if is_grad_enabled() else ([], [])
     outs = out if isinstance(out, tuple) else (out,)
-    _check_outs(row, outs, edges)
-    if not isinstance(out, Recorded):
-        for each in outs:
-            if isinstance(each, Recorded):
-                each._version.before_write(each._values)
-        result = perform()
-        return out if isinstance(out, tuple) else result
-    before = out._history() if is_grad_enabled() else None
-    node, computed = None, None
-    if is_smooth(out._values) and (edges or before is not None):
-        mask = kwargs.pop("where", True) if isinstance(row.call, np.ufunc) else True
-        computed = node_of(row, args, kwargs, edges, sources, 1) if edges else None
-        node = _copied(out, before, computed, raw(mask))
-    out._version.before_write(out._values)
-    perform()
-    written(out, node)
+    tensors = [each for each in outs if isinstance(each, Recorded)]
+    if edges and any(each is not None and not isinstance(each, Recorded) for each in outs):
+        raise GradientError(PLAIN_TARGET)
+    mask = kwargs.pop("where", True) if isinstance(row.call, np.ufunc) else True
+    computed = node_of(row, args, kwargs, edges, sources, len(outs)) if edges else None
+    cast = _before_the_cast(row, args, kwargs, outs) if isinstance(computed, OpNode) else None
+    nodes: list[Node | None] = []
+    for i, each in enumerate(outs):
+        nodes.append(_taken(each, None if computed is None else (computed, i), raw(mask)))
+    for each in tensors:
+        each._version.before_write(each._values)
+    result = perform()
+    results = result if isinstance(result, tuple) else (result,)
+    found = tuple(
+        kind._made(data, None if computed is None else (computed, i)) if each is None else each
+        for i, (each, data) in enumerate(zip(outs, results, strict=True))
+    )
+    for each, node in zip(outs, nodes, strict=True):
+        if node is not None:
+            written(each, node)
     if isinstance(computed, OpNode):
-        computed.ans = Saved(out._values, None, out._version, kind)
-    return out
+        saved = tuple(Saved(each._values, None, each._version, kind) for each in found)
+        saved = saved if cast is None else tuple(map(Saved, cast))
+        computed.ans = saved if len(outs) > 1 else saved[0]
+    return found if len(found) > 1 else found[0]
 
 
-def _check_outs(row: Op, outs: tuple[Any, ...], edges: Any) -> None:
-    tensors = [o for o in outs if isinstance(o, Recorded)]
-    if is_grad_enabled():
-        for each in tensors:
-            each._check_may_write()
-        if edges and len(tensors) < len(outs):
-            raise GradientError(PLAIN_TARGET)
-        if len(outs) > 1 and (edges or any(o._history() for o in tensors)):
-            raise GradientError(f"np.{row.name} with several outputs in out= has no gradient: leave out= away")
+def _taken(out: Any, edge: Edge | None, mask: Any) -> Node | None:
+    """What ``out`` is after the result behind ``edge`` was written into it; None if no gradient flows to it."""
+    if not isinstance(out, Recorded) or not is_grad_enabled():
+        return None
+    out._check_may_write()
+    before = out._history()
+    return _copied(out, before, edge, mask) if is_smooth(out._values) and (edge or before) else None
 
 
-def _copied(out: Recorded, before: Edge | None, computed: Node | None, mask: Any) -> Node:
+def _before_the_cast(row: Op, args: Any, kwargs: Mapping[str, Any], outs: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The results before they were cast to the dtypes of ``outs``: a rule would take them for other values."""
+    dtypes = {tensor._values.dtype for _, _, tensor in operands(args)}
+    if dtypes.issuperset(each._values.dtype for each in outs if each is not None):
+        return None
+    with np.errstate(all="ignore"):
+        found = row.call(*raw(args), **raw(kwargs))
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _copied(out: Recorded, before: Edge | None, computed: Edge | None, mask: Any) -> Node:
     """``copyto(out, computed, where=mask)``."""
     edges: list[Edge] = []
     places: list[tuple[int, int | None]] = []
-    for place, edge in enumerate((before, None if computed is None else (computed, 0))):
+    for place, edge in enumerate((before, computed)):
         if edge is not None:
             edges.append(edge)
             places.append((place, None))

@@ -48,7 +48,8 @@ from jitmagic.ops.gradients.products import (
     tensordot_rules,
     vecdot_rules,
 )
-from jitmagic.ops.gradients.shapes import fit, shape_of
+from jitmagic.ops.gradients.repeated import rules_of_at
+from jitmagic.ops.gradients.shapes import shape_of
 from jitmagic.ops.gradients.special import SPECIAL
 from jitmagic.ops.gradients.views import of_diagonal
 from jitmagic.ops.record import Rules, Sample
@@ -238,18 +239,10 @@ METHODS: dict[tuple[np.ufunc, str], Any] = {
 }
 
 
-def _of_target(g: Any, ans: Any, a: Any, indices: Any, b: Any = None) -> Any:
-    return g
-
-
-def _of_added(g: Any, ans: Any, a: Any, indices: Any, b: Any = None) -> Any:
-    return fit(g[indices], b)
-
-
 def rules_of_method(ufunc: np.ufunc, method: str) -> Rules | None:
-    """The rules of ``ufunc.reduce`` and ``accumulate``, whose axis is the first if none is given, and of ``add.at``."""
-    if (ufunc, method) == (np.add, "at"):
-        return (_of_target, None, _of_added)
+    """The rules of ``ufunc.reduce`` and ``accumulate``, whose axis is the first if none is given, and of ``at``."""
+    if method == "at":
+        return rules_of_at(ufunc)
     of_function = METHODS.get((ufunc, method))
     if of_function is None:
         return None

@@ -20,7 +20,7 @@ from jitmagic.ops.probing import probe, probe_as_it_is
 from jitmagic.ops.record import Arguments, Inferred, Op, Rules
 from jitmagic.ops.registry import lookup, own_signature
 from jitmagic.ops.ufuncs import ufunc_arguments, ufunc_rule
-from jitmagic.ops.writing import written
+from jitmagic.ops.writing import written_at
 
 __all__ = ["DENIED", "differentiable_row", "extern", "opaque"]
 
@@ -60,7 +60,7 @@ REASONS: dict[str, str] = {
     "writes into its operands": "copyto put place putmask put_along_axis fill_diagonal",
 }
 DENIED = {name: reason for reason, names in REASONS.items() for name in names.split()}
-UFUNC_METHODS = {"reduce": probe, "accumulate": probe, "outer": probe, "reduceat": probe, "at": written}
+UFUNC_METHODS = {"reduce": probe, "accumulate": probe, "outer": probe, "reduceat": probe, "at": written_at}
 _made: dict[Any, Op] = {}
 
 

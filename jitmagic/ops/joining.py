@@ -112,8 +112,8 @@ def _join_rule(sizes: Sizes) -> Callable[[Arguments], Inferred]:
         shape = sizes([m.shape for m in metas], axis, call)
         if shape is None:
             refuse(call)
-        small = run_clipped(call)
         out = call.kwargs.get("out")
+        small = run_clipped(call if out is None else _without_sizes_of_out(call))
         if isinstance(out, ArrayMeta):
             if len(out.shape) != len(shape) or not all(same_size(n, m) for n, m in zip(out.shape, shape, strict=True)):
                 refuse(call)
@@ -121,6 +121,14 @@ def _join_rule(sizes: Sizes) -> Callable[[Arguments], Inferred]:
         return Inferred(laid_out(small, shape))
 
     return rule
+
+
+def _without_sizes_of_out(call: Arguments) -> Arguments:
+    """The call without ``out``: of small operands the result is smaller than that. Its dtype still counts."""
+    out = call.kwargs["out"]
+    if not isinstance(out, ArrayMeta) or call.kwargs.get("dtype") is not None:  # NumPy says what is wrong
+        return call
+    return replace(call, kwargs={k: v for k, v in call.kwargs.items() if k != "out"} | {"dtype": out.dtype})
 
 
 def _of(*shapes: tuple[int, ...], **kwargs: Any) -> Sample:

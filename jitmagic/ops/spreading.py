@@ -20,6 +20,9 @@ from jitmagic.ops.surrogates import surrogate
 __all__ = ["clipped", "laid_out", "run_clipped", "spread"]
 
 
+_KNOWN = (list, tuple, np.ndarray)  # operands whose elements are known keep their sizes, unless they are described
+
+
 def clipped(value: Any) -> Any:
     """The nesting with small arrays of the same layouts: no axis longer than 2."""
 
@@ -67,7 +70,7 @@ def spread(call: Arguments) -> Inferred:
     shape: Shape | None = broadcast(*(m.shape for m in operands))
     if shape is None:
         refuse(call)
-    small = run_clipped(call)
+    small = run_clipped(call, tuple(array_meta(a) if isinstance(a, _KNOWN) else a for a in call.args))
     if isinstance(out, ArrayMeta):
         if broadcast(shape, out.shape) != out.shape:
             refuse(call)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.graph.meta import ArrayMeta
-from jitmagic.ops.describe import array_meta
+from jitmagic.ops.describe import array_meta, find_arrays
 from jitmagic.ops.gradients.writes import copyto_rules, fill_rules, of_partitioned_in_place, of_sorted_in_place
 from jitmagic.ops.gradients.writes import writing as writing_rules
 from jitmagic.ops.quiet import Quiet
@@ -19,7 +19,7 @@ from jitmagic.ops.registry import op
 from jitmagic.ops.samples import called, masks
 from jitmagic.ops.sizes import broadcast, same_size
 
-__all__ = ["written"]
+__all__ = ["written_at"]
 
 
 def _target(call: Arguments) -> ArrayMeta:
@@ -40,6 +40,14 @@ def written(call: Arguments) -> Inferred:
     return Inferred(None)
 
 
+def written_at(call: Arguments) -> Inferred:
+    """``ufunc.at``; how many elements a mask selects only the run tells."""
+    if any(meta.dtype.kind == "b" for meta in find_arrays(call.args[1:2])):
+        _target(call)
+        return Inferred(None)
+    return written(call)
+
+
 def _copied(call: Arguments) -> Inferred:
     """``copyto``: the source broadcasts to the target and may be cast to it."""
     x, source = call.args[0], array_meta(call.args[1])
@@ -51,7 +59,7 @@ def _copied(call: Arguments) -> Inferred:
         refuse(call)
     if call.get("where") is not True:
         return written(call)
-    value = np.empty(0, source.dtype) if isinstance(call.args[1], ArrayMeta) else call.args[1]
+    value = np.empty(0, source.dtype) if isinstance(call.args[1], ArrayMeta | list | tuple) else call.args[1]
     with Quiet():
         np.copyto(np.empty(0, x.dtype), value, casting=call.get("casting"))
     return Inferred(None)

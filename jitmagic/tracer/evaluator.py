@@ -342,6 +342,14 @@ class Evaluator:
                 raise Unsupported("long-loop", f"more than {limit}")
         return items
 
+    def taken(self, value: VariableTracker, count: int) -> list[VariableTracker]:
+        """The first items of an iterable, at most ``count`` of them; no more are asked for."""
+        iterator = self._iterator(value, "")
+        items: list[VariableTracker] = []
+        while len(items) < count and (item := iterator.next_item(self)) is not None:
+            items.append(item)
+        return items
+
     def _iterator(self, value: VariableTracker, refusal: str) -> VariableTracker:
         try:
             return value.iterate(self)

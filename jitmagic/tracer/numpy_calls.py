@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.errors import Unsupported
+from jitmagic.ops.registry import by_name
 from jitmagic.tracer.call_rows import Handler
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.signals import Raised
@@ -19,6 +20,7 @@ from jitmagic.tracer.variables.constant import Constant, is_literal, run, wrap_c
 from jitmagic.tracer.variables.deferred import text_by
 from jitmagic.tracer.variables.functions import FunctionTracker
 from jitmagic.tracer.variables.number import RunTimeNumber
+from jitmagic.tracer.variables.sequences import ListTracker
 
 __all__ = ["ROWS"]
 
@@ -97,12 +99,33 @@ def _copied(function: Any) -> Handler:
     return call
 
 
+def _from_iterator(
+    tx: Evaluator, iterable: VariableTracker, dtype: VariableTracker, count: VariableTracker | None = None
+) -> VariableTracker:
+    """``np.fromiter`` of numbers, each asked for now."""
+    wanted = -1 if count is None else count.constant()
+    items = tx.unpack(iterable) if wanted < 0 else tx.taken(iterable, wanted)
+    items = [tx.realize(item) for item in items]
+    known = np.dtype(dtype.constant())
+    is_short = len(items) < wanted  # NumPy says so
+    if is_short or known.kind not in "biufc" or not all(map(_is_number, items)):
+        raise Unsupported("call", f"np.fromiter({iterable.describe()})")
+    return tx.call_op(by_name("array"), [ListTracker(items)], {"dtype": Constant(known)})
+
+
+def _is_number(item: VariableTracker) -> bool:
+    if isinstance(item, ArrayTracker):
+        return item.meta.scalar
+    return isinstance(item, RunTimeNumber) or (isinstance(item, Constant) and type(item.value) in (bool, int, float))
+
+
 ROWS: dict[Any, Handler] = {
     **{f: _asked(f) for f in (np.result_type, np.promote_types, np.common_type, np.datetime_data)},
     **{f: _text_of(f) for f in (np.format_float_positional, np.format_float_scientific)},
     **{f: _text_of_array(f) for f in (np.array_str, np.array_repr, np.array2string)},
     np.einsum_path: _einsum_path,
     np.min_scalar_type: _min_scalar_type,
+    np.fromiter: _from_iterator,
     copy.copy: _copied(copy.copy),
     copy.deepcopy: _copied(copy.deepcopy),
 }

@@ -22,6 +22,7 @@ from jitmagic.graph import ArrayMeta, Node, PyMeta
 from jitmagic.graph.node import nodes_in
 from jitmagic.ops.functional import PureCall
 from jitmagic.ops.gradients import Elementwise, by_position, cotangents, fit
+from jitmagic.ops.gradients.shapes import cast
 from jitmagic.ops.lowering import Fill
 from jitmagic.ops.record import Op
 
@@ -146,7 +147,7 @@ class Reverse:
             return
         if isinstance(row.call, PureCall):
             row = row.call.row
-            if "into" in node.kwargs and row.vjp is not None and isinstance(row.call, np.ufunc):
+            if "into" in node.kwargs and row.vjp is not None:
                 self._spread_into(node, row)
                 return
         if row.vjp is None:
@@ -159,31 +160,48 @@ class Reverse:
         for place in places:
             if place not in found:
                 raise no_rule(node, row)
-            self._hand_over(self.stage.lower(args[place]), found[place])
+            self.hand_over(self.stage.lower(args[place]), found[place])
         if self._isreached_from(self.stage.lower(kwargs)):
             raise no_rule(node, row)
 
     def _spread_into(self, node: Node, row: Op) -> None:
-        """A ufunc with ``out=`` one array and ``where=``: what is not computed is what the array held before."""
-        stage = self.stage
-        kwargs = dict(node.kwargs)
-        into, mask = kwargs.pop("into"), kwargs.pop("where", True)
-        if not isinstance(into, Node) or self._isreached_from((kwargs, mask)):
+        """A call with ``out=``; what a ufunc with ``where=`` leaves out is what the array held before."""
+        stage, kwargs, mask = self.stage, dict(node.kwargs), True
+        into = kwargs.pop("into")
+        if isinstance(row.call, np.ufunc):
+            mask = kwargs.pop("where", True)
+        outs = into if isinstance(into, tuple) else (into,)
+        if not all(isinstance(each, Node) for each in outs) or self._isreached_from((kwargs, mask)):
             raise no_rule(node, row)
-        g, ans = self._result(node)
-        if mask is not True:
-            where = np.broadcast_to(stage.lift(mask), ans.shape)
-            if into in self.reached:
-                self.add(into, np.where(where, 0, g))
-            g = np.where(where, g, 0)
         args, options = by_position(row, stage.lift(node.args), stage.lift(kwargs))
+        results = self._computed(node, row, args, options, len(outs))
+        arrived = [self.entries[node].get(i) for i in range(len(outs))]
+        if mask is not True:
+            where = np.broadcast_to(stage.lift(mask), results[0].shape)
+            for each, g in zip(outs, arrived, strict=True):
+                self.add(each, None if g is None else np.where(where, 0, g))
+            arrived = [None if g is None else np.where(where, g, 0) for g in arrived]
+        arrived = [None if g is None else cast(g, ans) for g, ans in zip(arrived, results, strict=True)]
         places = [i for i, a in enumerate(stage.lower(args)) if self._isreached_from(a)]
         row = row if mask is not True or node in self.masked else undamped(row)
+        several = isinstance(into, tuple) and len(outs) > 1
+        g, ans = (tuple(arrived), results) if several else (arrived[0], results[0])
         found = dict(cotangents(row, places, g, ans, args, options))
         for place in places:
             if place not in found:
                 raise no_rule(node, row)
-            self._hand_over(stage.lower(args[place]), found[place])
+            self.hand_over(stage.lower(args[place]), found[place])
+
+    def _computed(self, node: Node, row: Op, args: Any, options: Any, count: int) -> tuple[Any, ...]:
+        """What a call gave before the cast to the dtypes of ``out=``: its rules would take that for other values."""
+        stage = self.stage
+        items = {n.index: stage.value(n) for n in stage.graph.nodes if n.kind == "item" and n.args[0] is node}
+        natural = row.infer(stage.describe(stage.lower(args)), stage.describe(stage.lower(options)), stage.env).meta
+        metas = natural if isinstance(natural, tuple) else (natural,)
+        if all(i in items and items[i].dtype == meta.dtype for i, meta in zip(range(count), metas, strict=True)):  # type: ignore[union-attr]  # results are arrays
+            return tuple(items[i] for i in range(count))
+        again = stage.call(row, args, options)
+        return again if isinstance(again, tuple) else (again,)
 
     def _result(self, node: Node) -> tuple[Any, Any]:
         """The cotangent and the result, both as a rule wants them."""
@@ -210,13 +228,14 @@ class Reverse:
     def _isreached_from(self, operand: Any) -> bool:
         return any(n in self.reached for n in nodes_in(operand))
 
-    def _hand_over(self, operand: Any, cotangent: Any) -> None:
+    def hand_over(self, operand: Any, cotangent: Any) -> None:
+        """The same for an operand that may be a list, whose entries have cotangents of their own."""
         if isinstance(operand, Node):
             self.add(operand, cotangent)
         else:
             for part, each in zip(operand, cotangent, strict=True):
                 if isinstance(part, Node | tuple | list):
-                    self._hand_over(part, each)
+                    self.hand_over(part, each)
 
 
 def no_rule(node: Node, row: Op) -> Unsupported:

@@ -17,6 +17,7 @@ from jitmagic.graph.node import nodes_in
 from jitmagic.graph.shapes import hint_of
 from jitmagic.ops.derivatives import SCATTER_ADD
 from jitmagic.ops.functional import UPDATE, UPDATE_INDEX, ViewStep, part_of_cotangent
+from jitmagic.ops.gradients import fit
 from jitmagic.ops.gradients.products import is_transposed
 from jitmagic.ops.registry import by_name
 
@@ -122,20 +123,25 @@ def _update(walk: Reverse, node: Node) -> bool:
     """``base`` with a part replaced: the part's cotangent is that of the value, the rest's that of ``base``."""
     base, value, path = node.args
     g = walk.cotangents[node]
-    if isinstance(value, Node):
-        walk.add(value, part_of_cotangent(g, path, lambda whole: _follow(walk, whole, path)))
+    if isinstance(value, Node | list | tuple):
+        _add_values(walk, value, part_of_cotangent(g, path, lambda whole: _follow(walk, whole, path)))
     if base in walk.reached:
         walk.add(base, walk.stage.call(UPDATE, (_writeable(g), _zero_of(g), path)))
     return True
 
 
+def _add_values(walk: Reverse, values: Any, g: Any) -> None:
+    """Add ``g`` to what was written, an array or a list of arrays and numbers."""
+    walk.hand_over(values, g if isinstance(values, Node) else fit(g, walk.stage.lift(values)))
+
+
 def _update_index(walk: Reverse, node: Node) -> bool:
     base, value, path, index = node.args
     g = walk.cotangents[node]
-    if isinstance(value, Node) and value in walk.reached:
+    if not walk.reached.isdisjoint(nodes_in(value)):
         whole = part_of_cotangent(g, path, lambda array: _follow(walk, array, path))
         part = whole[walk.stage.lift(index)]
-        walk.add(value, _of_winners(walk, node, part))
+        _add_values(walk, value, _of_winners(walk, node, part))
     if base in walk.reached:
         walk.add(base, walk.stage.call(UPDATE_INDEX, (_writeable(g), _zero_of(g), path, index)))
     return True

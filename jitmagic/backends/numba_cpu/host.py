@@ -258,7 +258,7 @@ class Writer:
     def update(self, node: Node) -> None:
         """Write into the base where it is free, else into a copy that is laid out like it."""
         base, value, path, *index = node.args
-        if self.targets.get(value) is node:
+        if isinstance(value, Node) and self.targets.get(value) is node:
             self.names.setdefault(node, self.names[base])
             return
         if node in self.in_place:

@@ -39,9 +39,6 @@ def setitem_base(g: Any, ans: Any, a: Any, index: Any, value: Any) -> Any:
 
 def setitem_value(g: Any, ans: Any, a: Any, index: Any, value: Any) -> Any:
     found = g[index_of(index)] if kinds_of(index) == {"basic"} else kept_values(g, (), index)
-    lead = len(shape_of(value)) - len(shape_of(found))
-    if lead > 0:  # axes of size 1 in front of the value do not count
-        found = np.reshape(found, (1,) * lead + shape_of(found))
     return fit(found, value)
 
 

@@ -26,15 +26,22 @@ __all__ = [
 
 def shape_of(x: Any) -> tuple[Any, ...]:
     """The shape of an array, number or nested list."""
-    return tuple(x.shape) if hasattr(x, "shape") else np.shape(x)
+    if hasattr(x, "shape"):
+        return tuple(x.shape)
+    return (len(x), *(shape_of(x[0]) if len(x) else ())) if isinstance(x, list | tuple) else np.shape(x)
 
 
 def unbroadcast(g: Any, x: Any) -> Any:
-    """``g`` summed over the axes along which ``x`` was repeated: its shape becomes that of ``x``."""
+    """``g`` summed over the axes along which ``x`` was repeated: its shape becomes that of ``x``.
+
+    Of what was written, axes of size 1 in front do not count: ``a[:] = x`` with ``x`` of shape (1, n).
+    """
     if type(g) is type(x) is np.ndarray and g.shape == x.shape:
         return g
     shape, given = shape_of(x), shape_of(g)
     lead = len(given) - len(shape)
+    if lead < 0:
+        g, given, lead = np.reshape(g, (1,) * -lead + given), (1,) * -lead + given, 0
     front = tuple(range(lead))
     pairs = list(zip(shape, given[lead:], strict=True))
     if type(g) is not np.ndarray and any(is_run_time(n) and not _is_same(n, m) for n, m in pairs):
@@ -61,7 +68,9 @@ def _is_same(n: Any, m: Any) -> bool:
 
 
 def cast(g: Any, x: Any) -> Any:
-    """``g`` with the dtype of ``x``; the real part if only ``g`` is complex."""
+    """``g`` with the dtype of ``x``; the real part if only ``g`` is complex. For a list, one entry for each of it."""
+    if isinstance(x, list | tuple):
+        return [cast(g[i], part) for i, part in enumerate(x)]
     dtype = getattr(x, "dtype", None)
     if dtype is None or g.dtype == dtype:
         return g

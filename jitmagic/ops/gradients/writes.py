@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from jitmagic.ops.functional import ADD_AT, PureCall
+from jitmagic.ops.functional import ADD_AT
 from jitmagic.ops.gradients.calls import invoke
 from jitmagic.ops.gradients.orders import of_ordered
 from jitmagic.ops.gradients.shapes import as_operand, fit, shape_of
-from jitmagic.ops.record import Op, Rules
-from jitmagic.ops.registry import by_name
+from jitmagic.ops.marking import MARKS
+from jitmagic.ops.record import Rules
 
 __all__ = ["copyto_rules", "fill_rules", "of_partitioned_in_place", "of_sorted_in_place", "writing"]
 
@@ -41,11 +41,10 @@ def writing(name: str, place: int) -> tuple[Callable[..., Any], Callable[..., An
     """
 
     def marks(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        values = args[place]
+        target, *others = args
+        values = others.pop(place - 1)
         numbers = np.reshape(np.arange(1, np.size(values) + 1), shape_of(values))
-        target = np.zeros_like(args[0], dtype=np.intp)
-        row: Op = by_name(name)
-        return invoke(PureCall(row), target, *args[1:place], numbers, *args[place + 1 :], **kwargs)[0]
+        return invoke(MARKS.call, target, numbers, name, place, tuple(others), kwargs)
 
     def of_array(g: Any, ans: Any, *args: Any, **kwargs: Any) -> Any:
         return np.where(marks(args, kwargs) == 0, g, 0)

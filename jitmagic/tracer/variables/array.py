@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from jitmagic.tracer.guards import Source
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.flat import Flat, place_of
 from jitmagic.tracer.variables.iterators import CountedIterator
 from jitmagic.tracer.variables.number import SymbolicInt, found_at_run_time, wrap_size
 from jitmagic.tracer.variables.sequences import TupleTracker
@@ -72,6 +72,9 @@ class ArrayTracker(VariableTracker):
         raise Unsupported("attribute", f"{self.describe()}.{name}")
 
     def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
+        if name == "flat" and not self.meta.scalar:
+            Flat(self).set_item(tx, Constant(...), value)
+            return
         view = self._viewed(tx, name, value)
         if view is None:
             raise Unsupported("shape-assignment", f"{self.describe()}.{name} = ...")
@@ -192,7 +195,7 @@ def _element(tx: Evaluator, array: ArrayTracker, args: Sequence[VariableTracker]
     places = [a.constant() for a in args]
     index = tuple(places[0]) if len(places) == 1 and isinstance(places[0], tuple) else tuple(places)
     if len(index) == 1 and array.meta.ndim != 1 and type(index[0]) is int:
-        index = _place(array, index[0])
+        index = place_of(array, index[0])
     if len(index) != array.meta.ndim or array.meta.dtype.kind not in "fciub":
         raise Unsupported("data-number", f"{array.describe()}.{kind}")
     found = array.item(tx, TupleTracker([Constant(i) for i in index]))
@@ -215,33 +218,6 @@ def _conjugated(tx: Evaluator, array: ArrayTracker, args: Sequence[VariableTrack
         raise Unsupported("call", f"{array.describe()}.conj")
     is_another = array.meta.scalar and array.meta.dtype.kind != "b"  # there are two bools only
     return tx.call_method_form("__pos__", [array]) if is_another else array
-
-
-class Flat(VariableTracker):
-    """``x.flat``: elements by their number in C order."""
-
-    def __init__(self, array: ArrayTracker) -> None:
-        self.array = array
-
-    def describe(self) -> str:
-        return f"{self.array.describe()}.flat"
-
-    def length(self, tx: Evaluator) -> VariableTracker:
-        return wrap_size(self.array.meta.size)
-
-    def item(self, tx: Evaluator, key: VariableTracker) -> VariableTracker:
-        if not key.is_constant or type(key.constant()) is not int:
-            raise Unsupported("subscript", self.describe())
-        return self.array.item(tx, TupleTracker([Constant(i) for i in _place(self.array, key.constant())]))
-
-
-def _place(array: ArrayTracker, number: int) -> tuple[int, ...]:
-    """The index of an element, counted in C order. Raises Unsupported for none: NumPy words the error."""
-    shape = tuple(int(n) for n in array.meta.shape)
-    total = math.prod(shape)
-    if not -total <= number < total:
-        raise Unsupported("subscript", f"{array.describe()} beyond its end")
-    return tuple(int(i) for i in np.unravel_index(number % total, shape))
 
 
 class Flags(VariableTracker):
