@@ -130,6 +130,8 @@ class Flow:
 
     ``written`` are positions of operands that the flow changes; ``loose`` positions of results that may be an operand
     itself, of which nobody else knows then. ``joins`` are all joins; one without a value on some way is *missing*.
+    With ``ends`` the function ends with the flow: a result is for the program only, which knows by another result
+    whether it is missing (then it is None), and which array it shows.
     """
 
     operands: tuple[Value, ...]
@@ -138,6 +140,7 @@ class Flow:
     written: tuple[int, ...] = ()
     loose: frozenset[int] = frozenset()
     joins: tuple[Node, ...] = ()
+    ends: bool = False
 
 
 _BLOCKS: dict[type, Callable[[Any], Sequence[list[Statement]]]] = {

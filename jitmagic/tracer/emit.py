@@ -8,10 +8,12 @@ in the trace are one object in the program.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import CellType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
+from jitmagic.graph.graph import Graph
 from jitmagic.graph.node import Node
 from jitmagic.graph.polynomial import symbols_of
 from jitmagic.graph.shapes import SymInt
@@ -51,6 +53,8 @@ class Emitter:
         self._outputs: dict[Node, int] = {}
         self._symbols: dict[str, str] = {}
         self._serial = 0
+        self.results: Mapping[Node, Node] = {}  # what stands in the graph for nodes inside one of its flows
+        self.graphs: Sequence[Graph] = (output.graph,)  # that bind symbols
 
     # -- text
     def temporary(self) -> str:
@@ -60,6 +64,18 @@ class Emitter:
     def line(self, text: str) -> None:
         """One statement after the graph."""
         self.lines.append(text)
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """The statements under ``head``, the last of which returns: what they make is unknown after them."""
+        outer, self.lines = self.lines, []
+        tables: tuple[dict[Any, Any], ...] = (self._values, self._cells, self._symbols)
+        known = [(table, dict(table)) for table in tables]
+        yield
+        self.lines = [*outer, head, *(f"    {line}" for line in self.lines)]
+        for table, before in known:
+            table.clear()
+            table.update(before)
 
     def text(self, inputs: Sequence[Source]) -> str:
         """The whole program. Call once, at the end."""
@@ -88,6 +104,7 @@ class Emitter:
         return self._sources[source]
 
     def output(self, node: Node) -> str:
+        node = self.results.get(node, node)
         if node.kind == "input":
             return self.source(self.output_graph.input_nodes[node])
         index = self._outputs.setdefault(node, len(self._outputs))
@@ -109,7 +126,7 @@ class Emitter:
                 code = self.source(origin)
                 self.loads.append(f"{symbol.name} = {code if axis is None else f'{code}.shape[{axis}]'}")
             else:
-                binding = next(b for b in self.output_graph.graph.bindings if b.symbol == symbol.name)
+                binding = next(b for g in self.graphs for b in g.bindings if b.symbol == symbol.name)
                 code = self.output(binding.node)
                 self.lines.append(
                     f"{symbol.name} = {code if binding.axis is None else f'{code}.shape[{binding.axis}]'}"

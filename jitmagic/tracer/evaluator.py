@@ -70,7 +70,8 @@ class Evaluator:
         self.node: ast.AST = frame.node
         self.active: list[ast.stmt] = []
         self.handling: list[Raised] = []
-        self.whole_rests: list[Sequence[ast.stmt]] = [frame.body]  # blocks whose end is the end of the function
+        self.whole_rests: list[tuple[Sequence[ast.stmt], Sequence[ast.stmt]]] = [(frame.body, ())]
+        """Blocks of which it is known what follows them to the end of the function: nothing, or other statements."""
         self.following: Sequence[ast.stmt] | None = None  # what follows the statement up to there, if that is known
         output.evaluators.add(self)
         for name in frame.code.co_cellvars:

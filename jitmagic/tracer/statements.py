@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ from jitmagic.errors import Unsupported
 from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.expressions import OPERATORS, evaluate_test, make_function, named_by
-from jitmagic.tracer.flow import capture_branch, capture_for, capture_returns, capture_while
+from jitmagic.tracer.flow import capture_branch, capture_endings, capture_for, capture_returns, capture_while
 from jitmagic.tracer.guards import ItemSource
 from jitmagic.tracer.loops import capture_loop, capture_run
 from jitmagic.tracer.loops.appends import capture_appending
@@ -34,7 +35,7 @@ BACKWARDS = "reversed"  # whose value Python has only where it knows how many el
 
 def run_block(tx: Evaluator, block: Sequence[ast.stmt]) -> Flow:
     """Evaluate statements in order until one leaves the block."""
-    is_whole = block is tx.whole_rests[-1]
+    whole, after = tx.whole_rests[-1]
     index = -1
     while (index := index + 1) < len(block):
         statement = block[index]
@@ -45,7 +46,7 @@ def run_block(tx: Evaluator, block: Sequence[ast.stmt]) -> Flow:
             if isinstance(run[-1], ast.Return):
                 return Returned("return", _returned(tx, run))
             continue
-        tx.following = block[index + 1 :] if is_whole else None
+        tx.following = [*block[index + 1 :], *after] if block is whole else None
         try:
             flow = run_statement(tx, statement)
         except BreakHere as stop:
@@ -147,6 +148,8 @@ _TARGETS: dict[type[ast.expr], Callable[[Evaluator, Any, VariableTracker], None]
 
 
 def _assign(tx: Evaluator, node: ast.Assign) -> Flow:
+    if (by_cases := _by_cases(tx, node)) is not None:
+        return run_statement(tx, by_cases)
     value = tx.eval(node.value)
     for target in node.targets:
         assign(tx, target, value)
@@ -194,12 +197,24 @@ def _delete(tx: Evaluator, node: ast.Delete) -> Flow:
 
 
 # -- control flow
+def _by_cases(tx: Evaluator, node: ast.Assign | ast.Return) -> ast.If | None:
+    """``if a: y = b``, ``else: y = c`` for ``y = b if a else c`` whose values have nothing in common."""
+    value = node.value
+    if not isinstance(value, ast.IfExp) or tx.place(value) not in tx.output.policy.no_flow:
+        return None
+    then, otherwise = copy.copy(node), copy.copy(node)
+    then.value, otherwise.value = value.body, value.orelse
+    return ast.copy_location(ast.If(value.test, [then], [otherwise]), value)
+
+
 def _expression(tx: Evaluator, node: ast.Expr) -> Flow:
     tx.eval(node.value)
     return None
 
 
 def _return(tx: Evaluator, node: ast.Return) -> Flow:
+    if (by_cases := _by_cases(tx, node)) is not None:
+        return run_statement(tx, by_cases)
     return Returned("return", Constant(None) if node.value is None else tx.eval(node.value))
 
 
@@ -214,12 +229,23 @@ def _if(tx: Evaluator, node: ast.If) -> Flow:
         named_by(error, node.test)
         ended = capture_branch(tx, node, test)
         if ended is None and rest is not None:
-            ended = capture_returns(tx, node, test, rest)
+            ended = capture_returns(tx, node, test, rest) or capture_endings(tx, node, test, rest)
         if ended is None:
             _keep_loop_whole(tx)
             raise
         return ended.flow
-    return run_block(tx, node.body if truth else node.orelse)
+    return _run_way(tx, node.body if truth else node.orelse, rest)
+
+
+def _run_way(tx: Evaluator, block: Sequence[ast.stmt], rest: Sequence[ast.stmt] | None) -> Flow:
+    """Evaluate the block of a branch; ``rest`` is all that follows it in the function, if that is known."""
+    if rest is None:
+        return run_block(tx, block)
+    tx.whole_rests.append((block, rest))
+    try:
+        return run_block(tx, block)
+    finally:
+        tx.whole_rests.pop()
 
 
 def _keep_loop_whole(tx: Evaluator) -> None:

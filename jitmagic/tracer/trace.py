@@ -22,6 +22,7 @@ from jitmagic.tracer.emit import Emitter
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.expressions import EXPRESSIONS
 from jitmagic.tracer.finish import add_final_guards, late_guards
+from jitmagic.tracer.flow import write_effects, write_ending
 from jitmagic.tracer.frame import Frame, frame_of, is_piece
 from jitmagic.tracer.generator_frames import run_generator
 from jitmagic.tracer.generators import GeneratorTracker
@@ -180,8 +181,7 @@ def _innermost(cause: Unsupported) -> Unsupported:
 # -- the three endings
 def _finish(tx: Evaluator, result: VariableTracker) -> Capture:
     emit = Emitter(tx.output, tx)
-    effects = _replay(tx, emit)
-    emit.line(f"return {emit.value(result)}")
+    effects = write_ending(tx, emit, result)
     return _capture(tx, emit, effects)
 
 
@@ -190,7 +190,7 @@ def _finish_break(tx: Evaluator, frame: Frame, function: FunctionType, stop: Bre
     place = tx.place(stop.statement)
     go_on = continue_after(frame, stop, bound, place, function.__globals__)
     emit = Emitter(tx.output, tx)
-    effects = _replay(tx, emit)
+    effects = write_effects(tx, emit)
     emit.line(_call_of(tx, emit, go_on))
     result = _capture(tx, emit, effects)
     result.breaks.append(_break(frame, stop))
@@ -225,14 +225,6 @@ def _inside(cause: Unsupported) -> str:
         callee, cause = cause.detail, cause.inner
         line = f", line {cause.span.line}" if cause.span is not None else ""
     return f"in {callee}{line}"
-
-
-def _replay(tx: Evaluator, emit: Emitter) -> list[EffectRecord]:
-    records: list[EffectRecord] = []
-    for effect in list(tx.output.effects):
-        effect.replay(emit)
-        records.append(EffectRecord(effect.describe(), effect.span))
-    return records
 
 
 def _capture(tx: Evaluator, emit: Emitter, effects: list[EffectRecord]) -> Capture:

@@ -2,5 +2,16 @@
 
 from jitmagic.tracer.flow.branches import capture_branch, capture_check, capture_choice, capture_returns
 from jitmagic.tracer.flow.cycles import capture_for, capture_while
+from jitmagic.tracer.flow.endings import capture_endings, write_effects, write_ending
 
-__all__ = ["capture_branch", "capture_check", "capture_choice", "capture_for", "capture_returns", "capture_while"]
+__all__ = [
+    "capture_branch",
+    "capture_check",
+    "capture_choice",
+    "capture_endings",
+    "capture_for",
+    "capture_returns",
+    "capture_while",
+    "write_effects",
+    "write_ending",
+]

@@ -117,7 +117,7 @@ def _choice(
 
 def _returned(tx: Evaluator, statements: Sequence[ast.stmt]) -> VariableTracker:
     """Evaluate one way to the end of the function: what it returns."""
-    tx.whole_rests.append(statements)
+    tx.whole_rests.append((statements, ()))
     try:
         flow = tx.language.run_block(tx, statements)
     finally:

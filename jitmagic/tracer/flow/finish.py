@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.graph.flow import Branch, Count, Flow, Move, Piece, Require, Statement, blocks, walk
@@ -32,7 +32,7 @@ from jitmagic.tracer.variables.sequences import TupleTracker
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
 
-__all__ = ["finish"]
+__all__ = ["add_flow", "check_operands", "finish", "link", "own_nodes", "written_in"]
 
 ALL = frozenset(("divide", "over", "under", "invalid"))
 
@@ -43,24 +43,22 @@ def finish(tx: Evaluator, node: ast.AST, recorder: Recorder, ended: Ended) -> En
     ``ended`` is what the capture gave; gives the same in terms of the function's graph.
     """
     body = recorder.body
-    own = _own_nodes(body)
+    own = own_nodes(body)
     returns = ended.flow is not None and ended.flow.kind == "return"
     names = frozenset(variables(tx)) if returns else rebound_in(node)
     results = {} if ended.value is None else dict.fromkeys(n for n in _nodes(ended.value) if n in own)
     if not returns:
         results |= dict.fromkeys(_results(tx, node, recorder, own))
-    written = {w.storage for piece in _pieces(body) for n in piece.graph.nodes for w in n.written()}
-    roots = _Roots(body, own, recorder.tied)
+    roots, changed = written_in(body, own, recorder.tied)
     others = other_arrays(tx.output, tx if returns else None, ended.value)
-    loose = _check_results(list(results), others, roots, written)
-    operands = _link(body, own, list(results))
-    changed = {root for w in written for root in roots.of(w)}
+    loose = _check_results(list(results), others, roots, changed)
+    operands = link(body, own, list(results))
     positions = tuple(i for i, o in enumerate(operands) if isinstance(o, Node) and o.storage in changed)
-    _check_operands(operands, positions)
+    check_operands(operands, positions)
     flow = Flow(operands, body, tuple(results), positions, loose, tuple(recorder.joins))
     if tx.output.differentiating:
         check_views(flow)
-    outside = _add(tx, node, flow)
+    outside = add_flow(tx, node, flow)
     if not returns:
         bind(tx, {n: _outside(v, outside) if n in names else v for n, v in variables(tx).items()})
     value = None if ended.value is None else _outside(ended.value, outside)
@@ -73,7 +71,7 @@ def _pieces(body: Sequence[Statement]) -> Iterator[Piece]:
     return (s for s in walk(body) if isinstance(s, Piece))
 
 
-def _own_nodes(body: Sequence[Statement]) -> set[Node]:
+def own_nodes(body: Sequence[Statement]) -> set[Node]:
     """The nodes that the flow itself makes."""
     found: set[Node] = set()
     for statement in walk(body):
@@ -86,10 +84,10 @@ def _own_nodes(body: Sequence[Statement]) -> set[Node]:
     return found
 
 
-class _Roots:
+class Roots:
     """Which arrays from outside a variable of the flow may show."""
 
-    def __init__(self, body: Sequence[Statement], own: set[Node], tied: set[tuple[Node, Node]]) -> None:
+    def __init__(self, body: Sequence[Statement], own: set[Node], tied: Set[tuple[Node, Node]]) -> None:
         self._own = own
         self._tied = tied
         self._moves: dict[Node, list[tuple[Node, bool]]] = {}
@@ -120,6 +118,15 @@ class _Roots:
                 if (entering or not enters) and (tied or (each, value) not in self._tied)
             ]
         return found
+
+
+def written_in(
+    body: Sequence[Statement], own: set[Node], tied: Set[tuple[Node, Node]] = frozenset()
+) -> tuple[Roots, set[Node]]:
+    """What each variable may show, and the arrays from outside that the flow writes; before it is linked."""
+    roots = Roots(body, own, tied)
+    written = {w.storage for piece in _pieces(body) for n in piece.graph.nodes for w in n.written()}
+    return roots, {root for w in written for root in roots.of(w)}
 
 
 def _results(tx: Evaluator, node: ast.AST, recorder: Recorder, own: set[Node]) -> list[Node]:
@@ -158,9 +165,8 @@ def _nodes(value: VariableTracker) -> Iterator[Node]:
             yield from _nodes(operand)
 
 
-def _check_results(results: Sequence[Node], others: set[Node], roots: _Roots, written: set[Node]) -> frozenset[int]:
+def _check_results(results: Sequence[Node], others: set[Node], roots: Roots, changed: set[Node]) -> frozenset[int]:
     """The results that may be an operand itself; refuses those where anyone else would notice."""
-    changed = {root for w in written for root in roots.of(w)}
     loose = set()
     for index, result in enumerate(results):
         if not isinstance(result.meta, ArrayMeta) or result.meta.scalar:
@@ -179,7 +185,7 @@ def _check_results(results: Sequence[Node], others: set[Node], roots: _Roots, wr
     return frozenset(loose)
 
 
-def _check_operands(operands: Sequence[Any], written: Sequence[int]) -> None:
+def check_operands(operands: Sequence[Any], written: Sequence[int]) -> None:
     owners = [o.storage for o in operands if isinstance(o, Node) and isinstance(o.meta, ArrayMeta)]
     for index in written:
         operand = operands[index]
@@ -188,7 +194,7 @@ def _check_operands(operands: Sequence[Any], written: Sequence[int]) -> None:
 
 
 # ------------------------------------------------------------------ linking
-def _link(body: list[Statement], own: set[Node], results: Sequence[Node]) -> tuple[Any, ...]:
+def link(body: list[Statement], own: set[Node], results: Sequence[Node]) -> tuple[Any, ...]:
     """Make every piece a graph of its own; gives what the flow takes from outside."""
     operands: dict[Any, None] = {}
     read = set(results)
@@ -314,7 +320,7 @@ def _drop_empty(body: list[Statement]) -> None:
 
 
 # ---------------------------------------------------------------- one node
-def _add(tx: Evaluator, node: ast.AST, flow: Flow) -> dict[Node, VariableTracker]:
+def add_flow(tx: Evaluator, node: ast.AST, flow: Flow) -> dict[Node, VariableTracker]:
     """The node of the flow; gives what stands for its results."""
     metas = tuple(r.meta for r in flow.results)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +14,9 @@ from jitmagic.graph.graph import Graph
 from jitmagic.graph.node import Node
 from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.tracer.flow.frames import own_cells, variables
-from jitmagic.tracer.flow.names import rebound_in
+from jitmagic.tracer.flow.names import needed_after, rebound_in
 from jitmagic.tracer.flow.state import changed, snapshot
-from jitmagic.tracer.flow.values import refuse
+from jitmagic.tracer.flow.values import Unavailable, refuse
 from jitmagic.tracer.output import OutputGraph
 from jitmagic.tracer.resume import BreakHere
 from jitmagic.tracer.signals import NotConstant, Raised, Restart, Returned
@@ -59,6 +59,8 @@ class Recorder:
     place: tuple[Any, ...] = ()  # of the outermost statement
     arrays: list[ArrayTracker] = field(default_factory=list)  # from outside, that a join may be: tags count them from 1
     tied: set[tuple[Node, Node]] = field(default_factory=set)  # the moves that say so: target and value
+    endings: Any = None  # the Endings of a flow that the function ends with
+    pieces: list[Graph] = field(default_factory=list)
 
     def add(self, statement: Statement) -> None:
         """Add a statement; nodes that are recorded from here on stand after it."""
@@ -68,6 +70,7 @@ class Recorder:
     def piece(self) -> None:
         """Begin a piece: the trace records its nodes there."""
         self.output.graph = Graph("piece")
+        self.pieces.append(self.output.graph)
         self.output.selections.clear()
         self.body.append(Piece(self.output.graph))
 
@@ -97,12 +100,14 @@ def recorded(
     node: Any,
     capture: Callable[[Recorder], Ended],
     finish: Callable[[Evaluator, Any, Recorder, Ended], Ended],
+    form: str = "",
 ) -> Ended | None:
     """What ``capture`` gives, with the flow that it has recorded in the graph; None where there is no form for it.
 
-    An attempt that fails has changed trackers, so the whole trace starts again and knows better.
+    An attempt that fails has changed trackers, so the whole trace starts again and knows better. ``form`` tells
+    captures of one place apart; without one nothing but arrays and numbers may be changed.
     """
-    output, place = tx.output, tx.place(node)
+    output, place = tx.output, (*tx.place(node), form) if form else tx.place(node)
     if output.differentiating > 1:  # a tape has no derivative itself: rounds are written out one by one
         return None
     if place in output.policy.no_flow:
@@ -112,14 +117,11 @@ def recorded(
     if is_outermost:
         recorder = output.flow = Recorder(output, place=place)
         recorder.piece()
-    names = rebound_in(node)
-    before = snapshot(output, without=[cell for name, cell in own_cells(tx).items() if name in names])
-    effects, generators = len(output.effects), len(output.generators)
     try:
-        result = capture(recorder)
-        started = any(generator.needs_closing for generator in output.generators[generators:])
-        if len(output.effects) > effects or started or changed(before):
-            raise refuse("a change of something other than arrays and numbers")
+        with nullcontext() if form else _nothing_else_changes(tx, node):
+            result = capture(recorder)
+        if not is_outermost and recorder.endings is not None and not form:
+            _check_needed(tx, node)
         if is_outermost:
             output.graph, output.flow = output.root, None
             result = finish(tx, node, recorder, result)
@@ -129,6 +131,26 @@ def recorded(
         output.policy.no_inline.clear()  # callees that broke may have done so on what only the flow does not know
         raise Restart from None
     return result
+
+
+@contextmanager
+def _nothing_else_changes(tx: Evaluator, node: Any) -> Iterator[None]:
+    """Raises Unsupported if something other than arrays, numbers and the variables that ``node`` binds is changed."""
+    output, names = tx.output, rebound_in(node)
+    before = snapshot(output, without=[cell for name, cell in own_cells(tx).items() if name in names])
+    effects, generators = len(output.effects), len(output.generators)
+    yield
+    started = any(generator.needs_closing for generator in output.generators[generators:])
+    if len(output.effects) > effects or started or changed(before):
+        raise refuse("a change of something other than arrays and numbers")
+
+
+def _check_needed(tx: Evaluator, node: Any) -> None:
+    """Raises Unsupported if a variable that is read later is of several kinds after the statement."""
+    after = variables(tx)
+    for name in needed_after(tx.frame.node, node, rebound_in(node)):
+        if isinstance(after.get(name), Unavailable):
+            raise refuse(after[name].describe())
 
 
 def _words(reason: BaseException) -> str:

@@ -1,0 +1,201 @@
+"""Takes an ``if`` whose way only the data decide, records all that follows it on both ways, to the end of the function.
+
+Nothing is joined: each way has its own effects and returns what it likes. One number tells which way the call went,
+and the program around the graph goes on as that way does.
+
+    if x.max() > 1:             g = graph([x])
+        log.append(x.max())     if g[0] == 0:
+        return x * 2                v1.append(g[1]); return g[2]
+    return None                 return None
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from jitmagic.events import EffectRecord
+from jitmagic.graph.flow import Branch, Flow, Leave, Move
+from jitmagic.graph.meta import PyMeta
+from jitmagic.graph.node import Node
+from jitmagic.tracer.effects import (
+    AttributeEffect,
+    CallEffect,
+    CellEffect,
+    ContentsEffect,
+    Effect,
+    GlobalEffect,
+    ItemEffect,
+)
+from jitmagic.tracer.emit import Emitter
+from jitmagic.tracer.flow.finish import add_flow, check_operands, link, own_nodes, written_in
+from jitmagic.tracer.flow.moments import Moment
+from jitmagic.tracer.flow.record import LEFT, Ended, Recorder, recorded
+from jitmagic.tracer.flow.values import meta_of, refuse, value_of
+from jitmagic.tracer.signals import Raised, Returned
+from jitmagic.tracer.variables.array import ArrayTracker
+from jitmagic.tracer.variables.base import VariableTracker
+from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.number import RunTimeNumber
+
+if TYPE_CHECKING:
+    from jitmagic.tracer.evaluator import Evaluator
+
+__all__ = ["Endings", "capture_endings", "write_effects", "write_ending"]
+
+FORM = "endings"
+MOST = 8  # ways to the end of one function
+EFFECTS = (AttributeEffect, CallEffect, CellEffect, ContentsEffect, GlobalEffect, ItemEffect)  # made after the graph
+
+
+@dataclass(slots=True)
+class Ending:
+    """One way to the end: what it returns, and what the trackers hold then. ``results`` are nodes that it needs."""
+
+    value: VariableTracker
+    effects: list[Effect]
+    moment: Moment
+    results: dict[Node, Node]
+
+
+@dataclass(eq=False)
+class Endings(VariableTracker):
+    """What the function returns: the value of ``ways[tag]``."""
+
+    tag: Node
+    ways: list[Ending] = field(default_factory=list)
+    tracked: dict[int, Any] = field(default_factory=dict)
+
+    def describe(self) -> str:
+        return "what one of several ways returns"
+
+
+def capture_endings(tx: Evaluator, node: ast.If, test: VariableTracker, rest: Sequence[ast.stmt]) -> Ended | None:
+    """How the statement ended, recorded with ``rest``, all that follows it in the function; None without a form."""
+    output = tx.output
+    if tx.parent is not None or output.differentiating or output.tensors is not None or meta_of(test) is None:
+        return None
+    if output.flow is not None and output.flow.endings is None:
+        return None
+
+    def capture(recorder: Recorder) -> Ended:
+        if recorder.endings is None:
+            recorder.endings = Endings(Node("way", "input", PyMeta(int)))
+            recorder.joins.append(recorder.endings.tag)
+        before = Moment(tx)
+        blocks = []
+        for statements in ([*node.body, *rest], [*node.orelse, *rest]):
+            with recorder.nested() as block:
+                _record_to_the_end(tx, recorder, statements)
+            blocks.append(block)
+            recorder.endings.tracked |= output.tracked
+            before.return_to()
+        recorder.add(Branch(value_of(tx, test), *blocks))
+        return Ended(Returned(LEFT))
+
+    return recorded(tx, node, capture, _finish, form=FORM)
+
+
+def _record_to_the_end(tx: Evaluator, recorder: Recorder, statements: Sequence[ast.stmt]) -> None:
+    tx.whole_rests.append((statements, ()))
+    try:
+        flow = tx.language.run_block(tx, statements)
+    except Raised as raised:
+        if isinstance(raised.error, NameError):
+            raise
+        recorder.add(Leave())
+        return
+    finally:
+        tx.whole_rests.pop()
+    if flow is None or flow.kind != LEFT:
+        _end(tx, recorder, Constant(None) if flow is None or flow.value is None else flow.value)
+
+
+def _end(tx: Evaluator, recorder: Recorder, value: VariableTracker) -> None:
+    """The function ends here: write the end once, to see which nodes it needs."""
+    output, endings = tx.output, recorder.endings
+    if len(endings.ways) == MOST:
+        raise refuse(f"more than {MOST} ways to the end of the function")
+    if not all(type(e) in EFFECTS for e in output.effects):
+        raise refuse("an effect that is no plain store")
+    if any(generator.needs_closing for generator in output.generators):
+        raise refuse("a generator that is not finished")
+    emit = Emitter(output, tx)
+    emit.graphs = (output.root, *recorder.pieces)
+    _write(tx, emit, value)
+    known = set(output.root.nodes)
+    results = {n: Node(n.name, "input", n.meta) for n in emit.outputs if n not in known}
+    move = Move((endings.tag,), (len(endings.ways),))
+    for needed, result in results.items():
+        move.add(result, needed)
+    recorder.joins += results.values()
+    recorder.add(move)
+    endings.ways.append(Ending(value, list(output.effects), Moment(tx, (value,)), results))
+
+
+def _finish(tx: Evaluator, node: ast.AST, recorder: Recorder, ended: Ended) -> Ended:
+    """Put the flow into the graph of the function; gives what the function returns."""
+    endings: Endings = recorder.endings
+    if not endings.ways:
+        raise refuse("exceptions on all ways")
+    results = [endings.tag, *(r for way in endings.ways for r in way.results.values())]
+    operands, written = _operands(recorder, results)
+    flow = Flow(operands, recorder.body, tuple(results), written, joins=tuple(recorder.joins), ends=True)
+    outside = {inner: _node_of(tracker) for inner, tracker in add_flow(tx, node, flow).items()}
+    for way in endings.ways:
+        way.results = {inner: outside[result] for inner, result in way.results.items()}
+    endings.tag = outside[endings.tag]
+    tx.output.tracked |= endings.tracked
+    tx.output.effects[:] = dict.fromkeys(e for way in endings.ways for e in way.effects)
+    return Ended(Returned("return", endings), endings)
+
+
+def _node_of(tracker: VariableTracker) -> Node:
+    assert isinstance(tracker, ArrayTracker | RunTimeNumber)
+    return tracker.node
+
+
+def _operands(recorder: Recorder, results: Sequence[Node]) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+    """What the flow takes from outside, and which of it is written. Refuses results that others would have to share."""
+    own = own_nodes(recorder.body)
+    roots, changed = written_in(recorder.body, own)
+    inputs = set(recorder.output.input_nodes)
+    for result in results:
+        if any(root in changed or root not in inputs for root in roots.of(result)):
+            raise refuse("a view of an array that is made before, or written")
+    operands = link(recorder.body, own, results)
+    written = tuple(i for i, o in enumerate(operands) if isinstance(o, Node) and o.storage in changed)
+    check_operands(operands, written)
+    return operands, written
+
+
+def write_ending(tx: Evaluator, emit: Emitter, value: VariableTracker) -> list[EffectRecord]:
+    """Write the end of the program: its effects, and the ``return``."""
+    if not isinstance(value, Endings):
+        return _write(tx, emit, value)
+    effects = list(tx.output.effects)
+    tag = emit.output(value.tag)
+    for number, way in enumerate(value.ways):
+        with emit.block(f"if {tag} == {number}:"):
+            way.moment.show()
+            emit.results = way.results
+            _write(tx, emit, way.value)
+    tx.output.effects[:] = effects
+    return [EffectRecord(effect.describe(), effect.span) for effect in effects]
+
+
+def _write(tx: Evaluator, emit: Emitter, value: VariableTracker) -> list[EffectRecord]:
+    records = write_effects(tx, emit)
+    emit.line(f"return {emit.value(value)}")
+    return records
+
+
+def write_effects(tx: Evaluator, emit: Emitter) -> list[EffectRecord]:
+    """Write the effects of the trace, in order."""
+    records = []
+    for effect in list(tx.output.effects):
+        effect.replay(emit)
+        records.append(EffectRecord(effect.describe(), effect.span))
+    return records
