@@ -29,9 +29,19 @@ def test_a_function_is_captured_compiled_and_explained() -> None:
     assert "smooth" in str(compiled.jit.report())
 
 
-def test_a_branch_on_the_data_is_the_only_break() -> None:
-    explanation = jm.explain(scaled)(np.arange(4.0))
-    assert [b.code for b in explanation.breaks] == ["data-branch"]
+def named(x):
+    return {x.argmax(): x * 2}
+
+
+def test_a_branch_on_the_data_is_no_break() -> None:
+    assert jm.explain(scaled)(np.arange(4.0)).break_count == 0
     compiled = jm.compile(scaled)
     assert compiled(np.arange(4.0)).tobytes() == scaled(np.arange(4.0)).tobytes()
     assert compiled(-np.arange(4.0)) is None
+
+
+def test_data_as_the_key_of_a_dict_are_the_only_break() -> None:
+    explanation = jm.explain(named)(np.arange(4.0))
+    assert [b.code for b in explanation.breaks] == ["data-key"]
+    ((key, value),) = jm.compile(named)(np.arange(4.0)).items()
+    assert (key, value.tobytes()) == (3, (np.arange(4.0) * 2).tobytes())
