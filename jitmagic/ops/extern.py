@@ -51,7 +51,7 @@ REASONS: dict[str, str] = {
         set_global_backend register_backend""",
     "reads all the values to make text": "array2string array_repr array_str format_float_positional",
     "gives a view or not, by the values": "trim_zeros",
-    "gives another dtype or size for other values": """eig eigvals roots poly real_if_close lstsq common_type sqrtm logm
+    "gives another dtype or size for other values": """eig eigvals roots poly real_if_close common_type sqrtm logm
         funm signm fractional_matrix_power null_space orth eig_banded""",
     "reads foreign memory or asks about memory": """frombuffer from_dlpack may_share_memory shares_memory
         nditer nested_iters require""",
@@ -148,9 +148,13 @@ def _extern_rule(call: Arguments) -> Inferred:
     leaves = _leaves((call.args, dict(call.kwargs)))
     if not any(isinstance(leaf, ArrayMeta | PyMeta | SymInt | np.ndarray) for leaf in leaves):
         return probe(call)  # of constants: what it gives now it gives always
+    if call.op.call in COUNTED:
+        return probe(call, counted=lambda *place: place == COUNTED[call.op.call])
     return probe(call, trust_constants=False, offsets=call.op.call in PLACED and _is_placed(call))
 
 
+# Sizes of results that only the data tell, as entry of the result and axis
+COUNTED: dict[Any, tuple[int, int]] = {np.linalg.lstsq: (1, 0)}  # residuals, if there are any
 PLACED = (np.insert, np.delete)  # sizes of the first operand and a number, if their second one is known
 
 

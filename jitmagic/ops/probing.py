@@ -95,7 +95,7 @@ def probe(
         results = [draw.run(call) for draw in draws]
     except Exception as error:
         if call.op.may_raise(call.args, call.kwargs, call.env):
-            draws, results = _of_other_values(call, draws, error)
+            draws, results = _of_other_values(call, draws, error, metas)
         else:
             draws, results = _again(call, metas)
     with Quiet():  # looking at the flags of what np.broadcast_arrays gives is warned of
@@ -117,13 +117,31 @@ def probe_as_it_is(call: Arguments) -> Inferred:
     return Reading(call, draws, metas, lambda place, axis: False, trust_constants=True).read(results)
 
 
-def _of_other_values(call: Arguments, draws: list[Draw], error: Exception) -> tuple[list[Draw], list[Any]]:
-    """After a refusal that the zeros of the second draw may be the reason for: weights that add up to none."""
+def _of_other_values(
+    call: Arguments, draws: list[Draw], error: Exception, metas: list[ArrayMeta]
+) -> tuple[list[Draw], list[Any]]:
+    """After a refusal that made-up values may be the reason for, or sizes that are equal in this trace.
+
+    The zeros of the second draw are weights that add up to none.
+    """
     varied = [replace(draw, varied=True, made=[]) for draw in draws]
-    try:
+    with suppress(Exception):
         return varied, [draw.run(call) for draw in varied]
-    except Exception:
+    alike = _of_equal_sizes(call, metas)
+    if alike is None:
         raise Unsupported("extern-unknown", f"{call.op.name} (tried on made-up numbers it says: {error})") from error
+    return alike
+
+
+def _of_equal_sizes(call: Arguments, metas: list[ArrayMeta]) -> tuple[list[Draw], list[Any]] | None:
+    """Symbols of equal value as equal ones, from now on; None if there are no symbols, or that does not help."""
+    if any(True for _ in _symbolic(call)):
+        draws = _draws(call, metas, equal=True)
+        with suppress(Exception):
+            results = [draw.run(call) for draw in draws]
+            _record_equalities(call)
+            return draws, results
+    return None
 
 
 def _refuse_overwriting(call: Arguments) -> None:
@@ -136,12 +154,9 @@ def _refuse_overwriting(call: Arguments) -> None:
 
 def _again(call: Arguments, metas: list[ArrayMeta]) -> tuple[list[Draw], list[Any]]:
     """After a refusal: symbols of equal value as equal ones, then all sizes as they are."""
-    if any(True for _ in _symbolic(call)):
-        draws = _draws(call, metas, equal=True)
-        with suppress(Exception):
-            results = [draw.run(call) for draw in draws]
-            _record_equalities(call)
-            return draws, results
+    alike = _of_equal_sizes(call, metas)
+    if alike is not None:
+        return alike
     if not is_small(call):
         run_hollow(call)
         raise Unsupported("extern-unknown", f"{call.op.name} with these sizes")

@@ -39,7 +39,7 @@ from jitmagic.ops.samples import called
 from jitmagic.ops.sizes import product, same_size
 from jitmagic.ops.surrogates import surrogate
 
-__all__ = ["reshape_sizes", "view_result"]
+__all__ = ["reshape_sizes", "stretched", "view_result"]
 
 FIRST_TAG = 1009  # axis i of the tagged array has 1009 + i elements; larger than any number of axes
 
@@ -179,6 +179,11 @@ def _broadcast_to(call: Arguments) -> Inferred:
     shares = isinstance(call.args[0], ArrayMeta) and not x.scalar
     meta = ArrayMeta(x.dtype, shape, found.strides, writeable=False, owns=False)
     return Inferred(meta, view_of=0 if shares else None)
+
+
+def stretched(x: Any, shape: tuple[int, ...]) -> Any:
+    """The view that ``np.broadcast_arrays`` gives of one of its operands: NumPy lets it be written, with a warning."""
+    return np.broadcast_arrays(x, np.broadcast_to(np.False_, shape))[0]
 
 
 def _imag(call: Arguments) -> Inferred:
@@ -340,6 +345,13 @@ view_row(
     called((4, 3)),
     meta=_broadcast_to,
     vjp=(lambda g, ans, a, shape=None, subok=False: unbroadcast(g, a),),
+)
+view_row(
+    "stretched",
+    stretched,
+    called((2, 4, 3)),
+    meta=_broadcast_to,  # read-only: who writes into it is to hear NumPy's warning, so that runs plainly
+    vjp=(lambda g, ans, x, shape: unbroadcast(g, x),),
 )
 view_row(
     "reshape",

@@ -21,6 +21,7 @@ from jitmagic.ops.draws import OF_THE_GLOBAL
 from jitmagic.ops.extern import extern
 from jitmagic.ops.python_numbers import NUMBER_FUNCTIONS
 from jitmagic.ops.quiet import outspoken
+from jitmagic.tracer.bodies import BODIES
 from jitmagic.tracer.effects import AttributeEffect
 from jitmagic.tracer.guards import AttributeSource, DictSource, Source
 from jitmagic.tracer.guards.contents import described_guard
@@ -99,7 +100,7 @@ class NumpyFunction(CallableTracker):
             return generator.method(tx, OF_THE_GLOBAL[self.value].__name__, args, kwargs)
         if args and isinstance(args[0], GeneratorTracker) and args[0].has(self.value):  # np.random.normal
             return args[0].method(tx, self.value.__name__, args[1:], kwargs)
-        body = getattr(self.value, "__wrapped__", self.value)
+        body = BODIES.get(self.value) or getattr(self.value, "__wrapped__", self.value)
         has_rule = tx.output.differentiating and has_own_rules(self.value)
         if isinstance(body, FunctionType) and not has_rule:
             traced = self._trace_through(tx, body, args, kwargs)
