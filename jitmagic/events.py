@@ -87,7 +87,8 @@ class CompileEvent(Event):
 
     ``entry`` counts from 0 within the function; ``resume`` is the line at which this piece starts
     when it is a resume function, else 0. ``graph_text`` is the printed graph; ``lines`` maps a
-    source line to what became of it ("k0", "k1", "extern", "python").
+    source line to what became of it: "k0", "k1", "loop", "flow", "extern", "python", or some of them ("k0, extern").
+    ``loop_count`` are loops of the user's that are machine code, ``flow_count`` loops and branches by the data.
     """
 
     entry: int
@@ -103,12 +104,15 @@ class CompileEvent(Event):
     lines: tuple[tuple[int, str], ...] = ()
     backend: str = "numba"
     gradient: GradientRecord | None = None
+    loop_count: int = 0
+    flow_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class RecompileEvent(Event):
     """A call matched no entry: the first failing guard of the closest entry, then and now.
 
+    ``entry`` is the one that was made for it, or -1 if that is not known; ``resume`` as in ``CompileEvent``.
     ``caller`` is the line that made the call, ``read_at`` the one whose trace read what has changed.
     """
 
@@ -121,6 +125,8 @@ class RecompileEvent(Event):
     remedy: str
     caller: Span | None = None
     read_at: Span | None = None
+    entry: int = -1
+    resume: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +158,17 @@ class DemotionEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class KernelEvent(Event):
-    """A kernel was compiled (``cached`` False) or taken from the store; ``source`` is its text."""
+    """A kernel was compiled (``cached`` False) or taken from the store; ``source`` is its text.
+
+    ``entry`` is the one that it belongs to, or -1 if that is not known; ``resume`` as in ``CompileEvent``.
+    """
 
     kernel: str
     elapsed_ns: int
     cached: bool
     source: str = field(default="", repr=False)
+    entry: int = -1
+    resume: int = 0
 
 
 _listeners: list[Callable[[Event], None]] = []

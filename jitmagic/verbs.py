@@ -56,7 +56,12 @@ def _why(handle: Handle) -> report.WhyView:
 
 
 def _guards(handle: Handle) -> report.GuardsView:
-    found = [report.EntryGuards(e.index, e.records, line) for e, line in handle.all_entries() if not e.is_plain]
+    causes = {(event.entry, event.resume): event for event in handle.record.recompiles}
+    found = [
+        report.EntryGuards(e.index, e.records, line, cause=causes.get((e.index, line)))
+        for e, line in handle.all_entries()
+        if not e.is_plain
+    ]
     return report.GuardsView(handle.record.name, found, absent=_absent(handle))
 
 

@@ -64,6 +64,8 @@ class FlowCall:
     ``on_copies`` is the same for operands that nobody else knows: it may leave the written ones half done.
     """
 
+    mark = "flow"  # what a card calls its lines
+
     def __init__(self, flow: Flow, name: str) -> None:
         self.flow = flow
         text = DriverText(flow, name)

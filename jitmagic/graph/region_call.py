@@ -34,6 +34,11 @@ class RegionCall:
         self.__name__ = "loop"
 
     @property
+    def mark(self) -> str:
+        """What a card calls its lines."""
+        return "python" if self.compiled is None else "loop"
+
+    @property
     def function(self) -> Callable[..., tuple[Any, ...]]:
         """What runs the loop, without a call in between where there is a compiled form."""
         return getattr(self.compiled, "run", None) or self

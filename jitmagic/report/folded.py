@@ -7,6 +7,7 @@ from functools import partial
 
 from jitmagic.events import CompileEvent, GuardRecord
 from jitmagic.report.drawing import FOLD_LIMIT, ROLES, Drawing
+from jitmagic.report.entries import entry_name, graphs, listed
 from jitmagic.report.exports import to_text
 from jitmagic.report.guardwords import GUARD_KINDS, SESSION_KINDS, statement
 from jitmagic.report.parts import (
@@ -31,7 +32,6 @@ from jitmagic.report.words import duration, plural
 __all__ = [
     "distinct_guards",
     "effect_sections",
-    "entry_name",
     "graph_parts",
     "graph_sections",
     "guard_sections",
@@ -40,6 +40,7 @@ __all__ = [
     "kernel_sections",
 ]
 
+_SHOWN_GRAPHS = 6  # different graphs of a function's entries and pieces
 _SHOWN_KERNELS = 12  # kernels whose source is kept in the notebook file
 _SHOWN_GUARDS = 40  # guards of an entry that a card lists: a model has thousands
 _TEXT_GUARDS = 8  # guards of an entry that the text form lists
@@ -64,11 +65,6 @@ def guard_sections(story: Story, setting: Setting) -> list[Part]:
     body += [*setting.define("guard"), *setting.define_kinds(g for event in guarded for g in event.guards)]
     total = sum(len(c.guards) for c in guarded)
     return [Details((f"Guards ({total})",), body, text=tuple(text))]
-
-
-def entry_name(entry: int, resume: int) -> str:
-    """``entry 0``, or ``entry 0 from line 7`` for the part after a graph break."""
-    return f"entry {entry} from line {resume}" if resume else f"entry {entry}"
 
 
 def _few_guards(guards: Sequence[GuardRecord], function: str) -> str:
@@ -129,21 +125,27 @@ def effect_sections(story: Story, setting: Setting) -> list[Part]:
 
 
 def graph_sections(story: Story, setting: Setting) -> list[Part]:
-    """The graph of each piece: picture, text, or nothing, as asked."""
+    """The graphs of each piece: picture, text, or nothing, as asked. Entries with the same operations share one."""
     if setting.graph == "none":
         return []
     parts: list[Part] = []
-    for piece in story.pieces:
+    found = graphs(story)
+    for piece, entries in found[:_SHOWN_GRAPHS]:
         drawing = setting.draw(piece)
         body = graph_parts(drawing, setting.graph) if drawing else _graph_code(piece)
         if not body:
             continue
+        if len(entries) > 1:
+            told = f"drawn for {entry_name(piece.entry, 0)}; the others differ in dtypes, sizes or places only"
+            body = [*body, Note((told,))]
         part = f" from line {piece.resume}" if piece.resume else ""
-        title = f"Graph{part} ({plural(piece.node_count, 'operation')})"
-        text = f"graph{part}: {plural(piece.node_count, 'operation')}  (%jit graph {story.function})"
+        whose = f" of {listed(entries)}" if piece.entry or story.entry_count > 1 else ""
+        count = plural(piece.node_count, "operation")
+        text = f"graph{whose}{part}: {count}  (%jit graph {story.function})"
         is_open = setting.graph in ("open", "text")
-        parts.append(Details((title,), body, open=is_open, text=(text,)))
-    return parts
+        parts.append(Details((f"Graph{whose}{part} ({count})",), body, open=is_open, text=(text,)))
+    rest = len(found) - _SHOWN_GRAPHS
+    return [*parts, Note((f"{plural(rest, 'more graph')} of older entries",))] if rest > 0 else parts
 
 
 def _graph_code(piece: CompileEvent) -> list[Part]:
@@ -171,7 +173,9 @@ def kernel_sections(story: Story, setting: Setting) -> list[Part]:
     latest = {(k.kernel, k.source): k for k in story.kernels if k.source}  # each piece has a k0
     body: list[Part] = []
     for kernel in list(latest.values())[:_SHOWN_KERNELS]:
-        body.append(Paragraph((Mono(kernel.kernel), kernel_origin(kernel.cached, kernel.elapsed_ns))))
+        is_told = story.entry_count > 1 and kernel.entry >= 0
+        whose = f" of {entry_name(kernel.entry, kernel.resume)}," if is_told else ""
+        body.append(Paragraph((Mono(kernel.kernel), whose, kernel_origin(kernel.cached, kernel.elapsed_ns))))
         body.append(Code(kernel.source))
     body += setting.define_statuses(kernel.source for kernel in latest.values())
     rest = len(latest) - _SHOWN_KERNELS

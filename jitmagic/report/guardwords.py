@@ -50,8 +50,8 @@ def statement(guard: GuardRecord) -> str:
     if guard.kind in _UNCHANGED and guard.expected != "absent":
         return f"{guard.expression} unchanged"
     if guard.kind == "FUNCTION_MATCH":
-        named = guard.expected.removesuffix(" as compiled")
-        return f"{guard.expression if named == guard.expected else named} unchanged"
+        named, told, place = guard.expected.partition(" as compiled")
+        return f"{named if told else guard.expression} unchanged{place}"
     return f"{guard.expression} is {shorten(guard.expected, _VALUE_LIMIT)}"
 
 

@@ -62,6 +62,8 @@ _MARK_HUES = {
     "": ("transparent", "transparent"),
     "python": ("#8a8a8a", "transparent"),
     "extern": ("#2f8f86", "rgba(47,143,134,.12)"),
+    "loop": ("#5c9a4a", "rgba(92,154,74,.14)"),
+    "flow": ("#7d8f4a", "rgba(125,143,74,.12)"),
     "break": ("#c4362b", "rgba(196,54,43,.18)"),
 }
 
@@ -140,8 +142,9 @@ def _unbroken(text: str) -> str:
 
 
 def _hues(mark: str) -> tuple[str, str]:
-    if mark in _MARK_HUES:
-        return _MARK_HUES[mark]
+    first = mark.partition(", ")[0]
+    if first in _MARK_HUES:
+        return _MARK_HUES[first]
     number = re.search(r"\d+", mark)
     return _KERNEL_HUES[int(number.group()[-9:]) % len(_KERNEL_HUES) if number else 0]
 

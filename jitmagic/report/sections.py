@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from jitmagic.errors import Span
 from jitmagic.events import BreakEvent, CompileEvent
+from jitmagic.report.entries import entry_name, entry_sections
 from jitmagic.report.folded import effect_sections, graph_sections, guard_sections, kernel_sections
 from jitmagic.report.gradient import gradient_sections
 from jitmagic.report.parts import (
@@ -46,6 +47,8 @@ _SHOWN_SECTIONS = 12  # breaks, or causes of recompiles, that a card tells one b
 def headline(story: Story, more: str = "") -> Headline:
     """``smooth: 2 kernels, 1 graph break, 7 guards, compiled in 0.84 s, 1 recompile``."""
     counts: list[Inline] = []
+    if story.entry_count > 1:
+        counts.append(plural(story.entry_count, "entry", "entries"))
     if story.compiles:
         counts += _compile_counts(story)
     elif story.breaks:
@@ -63,7 +66,7 @@ def headline(story: Story, more: str = "") -> Headline:
 
 def _compile_counts(story: Story) -> list[Inline]:
     externs = sum(c.extern_count for c in story.compiles)
-    counts = [_work_count(story.compiles)]
+    counts = _work_counts(story.compiles)
     if externs:
         counts.append(plural(externs, "NumPy call"))
     counts.append(_break_count(story))
@@ -72,18 +75,26 @@ def _compile_counts(story: Story) -> list[Inline]:
     return counts
 
 
-def _work_count(compiles: Sequence[CompileEvent]) -> Inline:
-    """Kernels; for a backend that makes none, its operations."""
+def _work_counts(compiles: Sequence[CompileEvent]) -> list[Inline]:
+    """Kernels and loops; for a backend that makes none, its operations."""
     backend = compiles[-1].backend
     kernels = sum(c.kernel_count for c in compiles)
-    if kernels or backend == _KERNEL_BACKEND:
-        return plural(kernels, "kernel")
-    return f"{plural(sum(c.node_count for c in compiles), 'operation')} on backend {backend}"
+    others = {
+        "compiled loop": sum(c.loop_count for c in compiles),
+        "loop or branch by data": sum(c.flow_count for c in compiles),
+    }
+    if not kernels and backend != _KERNEL_BACKEND:
+        return [f"{plural(sum(c.node_count for c in compiles), 'operation')} on backend {backend}"]
+    told: list[Inline] = [plural(count, what) for what, count in others.items() if count]
+    return [plural(kernels, "kernel"), *told] if kernels or not told else told
 
 
 def _break_count(story: Story) -> Inline:
     found = len(distinct_breaks(story.breaks))
     return Strong(plural(found, "graph break"), "bad") if found else "0 breaks"
+
+
+_TERMS = {"loop": "loop", "flow": "flow", "extern": "extern", "python": "plain Python"}  # of marks
 
 
 # --- the user's lines ----------------------------------------------------------------------------
@@ -98,6 +109,9 @@ def source_section(story: Story, setting: Setting) -> list[Part]:
     if not table.lines:
         return []
     notes = setting.define(*_mark_terms(marks.values()))
+    if story.entry_count > 1 and any(marks.values()):
+        newest = entry_name(max(c.entry for c in story.pieces), 0)
+        notes.append(Note((f"The marks are those of {newest}, the newest.",)))
     if len(table.lines) <= _LONG_SOURCE:
         return [table, *notes]
     return [Details((f"Source ({len(table.lines)} lines)",), [table]), *notes]
@@ -111,9 +125,9 @@ def source_table(block: Iterable[tuple[int, str]], marks: dict[int, str]) -> Sou
 
 
 def _mark_terms(marks: Iterable[str]) -> list[str]:
-    present = set(marks)
+    present = {mark for joined in marks for mark in joined.split(", ")}
     terms = ["kernel"] if any(m.startswith("k") for m in present) else []
-    return terms + [t for m, t in (("extern", "extern"), ("python", "plain Python")) if m in present]
+    return terms + [term for mark, term in _TERMS.items() if mark in present]
 
 
 # --- breaks, recompiles, fallbacks, demotions ----------------------------------------------------
@@ -225,6 +239,7 @@ _SECTIONS: dict[str, Callable[[Story, Setting], list[Part]]] = {
     "recompiles": recompile_sections,
     "fallbacks": fallback_sections,
     "demotions": demotion_sections,
+    "entries": entry_sections,
     "guards": guard_sections,
     "side effects": effect_sections,
     "graph": graph_sections,

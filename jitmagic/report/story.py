@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -57,6 +58,16 @@ class Story:
         """The latest compile of the function and of each of its resumed parts, in source order."""
         latest = {c.resume: c for c in self.compiles}
         return [latest[line] for line in sorted(latest)]
+
+    @property
+    def entry_count(self) -> int:
+        """Entries of the function, or of the part of it that has most."""
+        return max(Counter(c.resume for c in self.compiles).values(), default=0)
+
+    def cause(self, compiled: CompileEvent) -> RecompileEvent | None:
+        """What the entry was made for: the guard of an earlier one that did not hold."""
+        made = (compiled.entry, compiled.resume)
+        return next((r for r in self.recompiles if (r.entry, r.resume) == made), None)
 
     @property
     def definition(self) -> Span | None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from jitmagic.errors import Span
 from jitmagic.events import BreakEvent, FallbackEvent, GuardRecord, KernelEvent, RecompileEvent
-from jitmagic.report.folded import entry_name, guard_table
+from jitmagic.report.entries import because, entry_name
+from jitmagic.report.folded import guard_table
 from jitmagic.report.graphview import GraphView
 from jitmagic.report.measures import CheckRecord, CheckView, Difference, TimeRecord, TimeView
 from jitmagic.report.parts import (
@@ -110,6 +111,7 @@ class EntryGuards:
     guards: tuple[GuardRecord, ...]
     resume: int = 0
     outcomes: tuple[str, ...] = ()
+    cause: RecompileEvent | None = None  # what it was made for
 
 
 class GuardsView(RecordsView[EntryGuards]):
@@ -130,6 +132,7 @@ class GuardsView(RecordsView[EntryGuards]):
                 continue
             title = f"{self.function}, {entry_name(record.entry, record.resume)}"
             count = plural(len(record.guards), "guard")
+            count += f"; made because {because(record.cause)}" if record.cause else ""
             table = guard_table(record.guards, record.outcomes)
             parts.append(Details((Strong(title), f": {count}"), [table], open=True))
         kinds = setting.define_kinds(g for record in self.records for g in record.guards)
@@ -233,7 +236,7 @@ class SourceView(RecordsView[KernelEvent]):
         if not kernels:
             return [*parts, Paragraph((self._absent or "no kernel has been generated: NumPy does all the work",))]
         for kernel in kernels.values():
-            lines = [str(n) for n, mark in sorted(self._marks.items()) if mark == kernel.kernel]
+            lines = [str(n) for n, mark in sorted(self._marks.items()) if kernel.kernel in mark.split(", ")]
             title: list[Inline] = [Mono(kernel.kernel)]
             title += [f", from line{'s' * (len(lines) > 1)} {', '.join(lines)}"] if lines else []
             parts.append(Details(tuple(title), [Code(kernel.source)], open=True))

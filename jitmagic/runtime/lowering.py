@@ -18,7 +18,7 @@ from jitmagic.aot.eager import aot_eager
 from jitmagic.aot.joint.views import gradient_record
 from jitmagic.backends import base
 from jitmagic.backends.base import Bail
-from jitmagic.errors import Unsupported
+from jitmagic.errors import Span, Unsupported
 from jitmagic.events import GradientRecord
 from jitmagic.graph.flow_call import FlowCall
 from jitmagic.graph.graph import Graph
@@ -28,6 +28,7 @@ from jitmagic.graph.region_call import RegionCall
 from jitmagic.ops.derivatives import GRADIENT
 from jitmagic.ops.pullback import PULLBACK
 from jitmagic.ops.quiet import outspoken
+from jitmagic.runtime.marks import lines_of
 from jitmagic.runtime.undoing import undoing
 from jitmagic.tracer.capture import Options
 
@@ -52,23 +53,33 @@ class Kernel:
 class Lowered:
     """``run`` takes one list of arguments and gives the list of outputs; the rest is for the report.
 
-    ``run`` raises ``Bail`` if the call is to run plainly; nothing was changed then. ``lines`` maps a source line to
-    the kernel, ``extern`` or ``python`` that it became. ``direct`` is the backend's own function, where a call needs
-    nothing around it: ``direct(*arguments)`` is what ``run`` gives.
+    ``run`` raises ``Bail`` if the call is to run plainly; nothing was changed then. ``places`` tells what became of
+    each operation: a kernel, ``loop``, ``flow``, ``extern`` or ``python``. ``direct`` is the backend's own function,
+    where a call needs nothing around it: ``direct(*arguments)`` is what ``run`` gives.
     """
 
     run: Callable[[list[Any]], list[Any]]
     kernels: Sequence[Kernel] = ()
     extern_count: int = 0
-    lines: Sequence[tuple[int, str]] = ()
+    places: Sequence[tuple[Span, str]] = ()
     host: str = ""
     direct: Callable[..., Any] | None = None
     gradient: GradientRecord | None = None
+    loops: Sequence[Kernel] = ()
     beside: list[Kernel] = field(default_factory=list)  # of loops, of pieces and variants: grows while calls are made
 
     @property
     def kernel_count(self) -> int:
         return len(self.kernels)
+
+    @property
+    def lines(self) -> tuple[tuple[int, str], ...]:
+        """What became of each line, whatever file it is in."""
+        return lines_of(self.places)
+
+    def count(self, mark: str) -> int:
+        """How many operations became a ``mark``."""
+        return sum(found == mark for _, found in self.places)
 
 
 def lower(graph: Graph, examples: Sequence[Any], options: Options) -> Lowered:
@@ -89,14 +100,15 @@ def lower(graph: Graph, examples: Sequence[Any], options: Options) -> Lowered:
     if entry.name == "numba":
         importlib.import_module("jitmagic.runtime.native.code").compile_apart()
         _compile_regions(graph)
-    beside = [_kernel(call.compiled.kernel) for call in _callables(graph) if _is_compiled_region(call)]
+    loops = _loop_kernels(graph)
+    beside = list(loops)
     _lower_flows(graph, options, beside)
     variants = _Variants(graph, _with_options(entry, options), examples, beside)
     compiled = variants.known[0]
     direct = _direct(compiled)
     run = undoing(direct or _or_bail(variants), graph)
     described = _described(run, compiled.program, run is direct)
-    return replace(described, gradient=gradient_record(compiled.pure_graph), beside=beside)
+    return replace(described, gradient=gradient_record(compiled.pure_graph), loops=loops, beside=beside)
 
 
 def _with_options(entry: base.Entry, options: Options) -> Any:
@@ -150,8 +162,15 @@ def _writes_only_its_own(graph: Graph) -> bool:
     return all(target.storage.kind != "input" for node in graph.nodes for target in node.written())
 
 
-def _is_compiled_region(call: Any) -> bool:
-    return isinstance(call, RegionCall) and hasattr(call.compiled, "kernel")
+def _loop_kernels(graph: Graph) -> list[Kernel]:
+    """The machine code of the graph's loops, each named by its line."""
+    regions = [(node, node.op.call) for node in graph.calls() if node.op and isinstance(node.op.call, RegionCall)]
+    kernels = [(node, getattr(call.compiled, "kernel", None)) for node, call in regions]
+    return [
+        replace(_kernel(kernel), name=f"loop at line {node.span.line}" if node.span else "loop")
+        for node, kernel in kernels
+        if kernel is not None
+    ]
 
 
 def _callables(graph: Graph) -> list[Any]:
@@ -283,12 +302,13 @@ def _described(run: Callable[[list[Any]], list[Any]], program: Any, is_direct: b
     program = getattr(program, "plain", program)  # what aot.as_boxed put around it
     marks: dict[Node, str] = getattr(program, "marks", {})
     kernels = _kernels(program)
-    lines = {node.span.line: mark for node, mark in marks.items() if node.span and mark != "view"}
+    said = {node: getattr(node.op and node.op.call, "mark", mark) for node, mark in marks.items()}
+    apart = sum(mark == "extern" != said[node] for node, mark in marks.items())
     return Lowered(
         run,
         kernels,
-        getattr(program, "extern_count", 0),
-        tuple(sorted(lines.items())),
+        getattr(program, "extern_count", 0) - apart,
+        tuple((node.span, mark) for node, mark in said.items() if node.span and mark != "view"),
         getattr(program, "source", ""),
         getattr(program, "run", None) if is_direct else None,
     )

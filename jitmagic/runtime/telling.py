@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import re
 from collections.abc import Mapping
+from types import CodeType
 
 from jitmagic.config import current
 from jitmagic.errors import Span
@@ -12,6 +13,7 @@ from jitmagic.events import BreakEvent, CompileEvent, KernelEvent, RecompileEven
 from jitmagic.graph.printer import print_graph
 from jitmagic.runtime.entry import Entry
 from jitmagic.runtime.frame import CompiledFrame
+from jitmagic.runtime.marks import lines_of, own_places
 from jitmagic.tracer.capture import Break, Options
 from jitmagic.tracer.guards.explain import Failure
 from jitmagic.tracer.guards.guard import Guard
@@ -54,21 +56,25 @@ def tell_compile(frame: CompiledFrame, entry: Entry, elapsed_ns: int) -> None:
             guards=entry.records,
             effects=tuple(capture.effects),
             graph_text=print_graph(capture.graph),
-            lines=_lines(entry, kernels),
+            lines=_lines(entry, kernels, frame.plain_code),
             backend=frame.options.backend,
             gradient=lowered.gradient,
+            loop_count=lowered.count("loop"),
+            flow_count=lowered.count("flow"),
         )
     )
-    for kernel in lowered.kernels:
+    for kernel in (*lowered.kernels, *lowered.loops):
         record.emit(
             KernelEvent(
                 record.name,
                 record.owner,
                 record.span,
-                kernels[kernel.name],
+                kernels.get(kernel.name, kernel.name),
                 kernel.elapsed_ns,
                 kernel.cached,
                 kernel.source,
+                entry.index,
+                frame.line,
             )
         )
     for found in capture.breaks:
@@ -99,6 +105,8 @@ def tell_recompile(frame: CompiledFrame, entry: Entry, failure: Failure, cost_ns
             remedy=readable(_is_variable_now(failure, entry) or remedy(failure, frame.options)),
             caller=caller,
             read_at=guard.span,
+            entry=entry.index,
+            resume=frame.line,
         )
     )
 
@@ -146,9 +154,10 @@ def calls_so_far(frame: CompiledFrame) -> int:
     return frame.calls if whole is None else whole.calls
 
 
-def _lines(entry: Entry, kernels: Mapping[str, str]) -> tuple[tuple[int, str], ...]:
+def _lines(entry: Entry, kernels: Mapping[str, str], function: CodeType) -> tuple[tuple[int, str], ...]:
     """Source line -> what became of it. ``kernels`` are the names of the entry's kernels within the function."""
-    marks = {line: kernels.get(mark, mark) for line, mark in entry.lowered.lines}
+    own = own_places(entry.lowered.places, function, entry.capture.reached_from)
+    marks = dict(lines_of((place, kernels.get(mark, mark)) for place, mark in own))
     for found in entry.capture.breaks:
         marks[found.span.line] = "python"
     return tuple(sorted(marks.items()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
@@ -92,6 +92,7 @@ class Capture:
     ``continues`` is true if there was a break: the program may return a ``Tail``.
     ``split`` then shows the plain statement and the rest of the function as Python.
     ``late_guards()`` gives the guards on sizes that were relied on after the trace, while its graph was lowered.
+    ``reached_from`` says for places in callees by which lines of the function they were reached.
     ``plain_reason`` is set if this call is to run as plain Python (then ``graph`` is not run); ``plain_code`` is its
     row in the catalogue of breaks.
     """
@@ -108,6 +109,7 @@ class Capture:
     continues: bool = False
     split: str = ""
     late_guards: Callable[[], list[Guard]] = list
+    reached_from: Mapping[Span, Collection[int]] = field(default_factory=dict)
     plain_code: str = ""
     plain_reason: str = ""
     plain_hint: str = ""

@@ -237,6 +237,7 @@ class Evaluator:
 
     def add_node(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], meta: Meta | None) -> Node:
         op = self._under_the_circumstances(op)
+        self.output.note_place(self, self.span)
         return self.output.graph.call(op, args, kwargs, meta, span=self.span, stack=self.stack)
 
     def _under_the_circumstances(self, op: Op) -> Op:
@@ -316,6 +317,7 @@ class Evaluator:
             self.output.note_raised(nodes_in((args, kwargs)))
             raise Raised(error) from None
         op = self._under_the_circumstances(op)
+        self.output.note_place(self, self.span)
         node = self.output.graph.call(op, args, kwargs, None, span=self.span, stack=self.stack)
         for written in node.written():
             self.output.note_write(written, node)

@@ -102,8 +102,12 @@ _pieces: dict[int, tuple[weakref.ref[CodeType], _Piece]] = {}
 
 def register(code: CodeType, node: FunctionNode, of: CodeType) -> None:
     """Say what a generated function (a resume function, an outlined body) was compiled from: a part ``of`` this."""
-    number = id(code)
-    _pieces[number] = weakref.ref(code, lambda _: _pieces.pop(number, None)), _Piece(node, whole_of(of))
+    number, pieces = id(code), _pieces  # at the end of the process the module has no names any more
+
+    def forget(_: object) -> None:
+        pieces.pop(number, None)
+
+    _pieces[number] = weakref.ref(code, forget), _Piece(node, whole_of(of))
 
 
 def is_piece(code: CodeType) -> bool:

@@ -128,6 +128,7 @@ class OutputGraph:
     grad_off: int = 0  # blocks in evaluation whose results count as constants (``no_grad``)
     is_strict: bool = False  # whether floating-point warnings of the caller are exceptions
     differentiating: int = 0  # calls in evaluation whose derivative is asked for
+    reached_from: dict[Span, set[int]] = field(default_factory=dict)  # places in callees -> lines of the function
     evaluating: list[Any] = field(default_factory=list)  # Evaluators: the frame, and what is inlined in it
     evaluators: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)  # those and all that came before
     flow: Any = None  # the Recorder of the flow that is being traced
@@ -259,6 +260,12 @@ class OutputGraph:
 
     def note_selected(self, mask: Node, symbol: SymInt) -> None:
         self.selections[mask] = (symbol, len(self.graph.nodes))
+
+    def note_place(self, tx: Any, span: Span) -> None:
+        """An operation of ``tx`` stands at ``span``: note from which line of the function itself it was reached."""
+        outermost = self.evaluating[0] if self.evaluating else tx
+        if outermost is not tx and outermost.node is not None:
+            self.reached_from.setdefault(span, set()).add(outermost.span.line)
 
     # -- writes
     def note_write(self, node: Node, by: Node | None = None) -> None:

@@ -248,6 +248,7 @@ def _capture(tx: Evaluator, emit: Emitter, effects: list[EffectRecord]) -> Captu
         changed=[effect.container() for effect in output.effects],
         frozen=list(output.frozen),
         late_guards=late_guards(output),
+        reached_from=output.reached_from,
     )
 
 

@@ -93,6 +93,6 @@ def test_a_loop_that_became_a_kernel_is_told_of() -> None:
         stop()
     (event,) = told
     assert (event.function, event.span.filename, event.span.line) == ("the loop on line 1", "<cell>", 1)
-    assert event.kernel_count == 1
+    assert (event.kernel_count, event.loop_count) == (0, 1)
     assert event.elapsed_ns > 0
     assert "loop(" in event.graph_text

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from jitmagic.tracer.guards.naming import cell_place
 from tests.magic.conftest import Notebook
 
 
@@ -175,3 +176,9 @@ def test_help_needs_no_body(notebook: Notebook, line: str) -> None:
     ran = notebook.run(f"%%compile {line}")
     assert "compile only these functions" in ran.out
     assert ran.err == ""
+
+
+def test_guards_and_reasons_say_in_which_cell_a_helper_stands(notebook: Notebook) -> None:
+    notebook.run("y = 1\ndef helper(x):\n    return x")
+    assert cell_place(notebook.ns["helper"].__code__) == " (Cell In[1], line 2)"
+    assert cell_place(cell_place.__code__) == ""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import ipywidgets
 
-from jitmagic.report.folded import entry_name, kernel_origin
+from jitmagic.report.entries import entry_name
+from jitmagic.report.folded import kernel_origin
 from jitmagic.report.parts import Code, Details, Headline, Inline, Mono, Note, Paragraph, Part, Strong, Table
 from jitmagic.report.view import View
 from jitmagic.report.words import duration, plural, short_name
@@ -118,7 +119,7 @@ def _entry_parts(entry: Entry, line: int) -> list[Part]:
     if entry.guards:
         guards = "; ".join(dict.fromkeys(f"{h.guard.text}: {h.guard.then}" for h in entry.guards))
         parts.append(Details((f"Relies on ({plural(len(entry.guards), 'guard')})",), [Paragraph((Mono(guards),))]))
-    for kernel in entry.lowered.kernels:
+    for kernel in (*entry.lowered.kernels, *entry.lowered.loops):
         title = (Mono(kernel.name), kernel_origin(kernel.cached, kernel.elapsed_ns))
         parts.append(Details(title, [Code(kernel.source)]))
     if entry.lowered.host:

@@ -6,7 +6,8 @@ import ipywidgets
 
 from jitmagic.events import CompileEvent
 from jitmagic.report.drawing import FOLD_LIMIT, ROLES, Box, Drawing
-from jitmagic.report.folded import entry_name, graph_parts
+from jitmagic.report.entries import entry_name
+from jitmagic.report.folded import graph_parts
 from jitmagic.report.graphtext import read_graph
 from jitmagic.report.parts import Headline, Mono, Paragraph, Part, Picture, Strong
 from jitmagic.report.svg import to_svg

@@ -8,7 +8,7 @@ from typing import Any
 import ipywidgets
 
 from jitmagic.events import RecompileEvent
-from jitmagic.report.folded import entry_name
+from jitmagic.report.entries import entry_name
 from jitmagic.report.parts import Details, Headline, Inline, Mono, Note, Paragraph, Part, Strong, Table
 from jitmagic.report.view import View
 from jitmagic.report.words import plural, short_name

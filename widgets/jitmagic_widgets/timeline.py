@@ -10,7 +10,7 @@ import ipywidgets
 from jitmagic.errors import Span
 from jitmagic.events import CompileEvent, RecompileEvent
 from jitmagic.magic.source import cell_names
-from jitmagic.report.folded import entry_name
+from jitmagic.report.entries import entry_name
 from jitmagic.report.parts import Details, Headline, Inline, Mono, Paragraph, Part, Strong, Table
 from jitmagic.report.sources import Sources
 from jitmagic.report.view import View

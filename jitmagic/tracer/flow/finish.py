@@ -332,6 +332,7 @@ def add_flow(tx: Evaluator, node: ast.AST, flow: Flow) -> dict[Node, VariableTra
     effects = any(n.op is not None and n.op.effects for n in made_in_pieces)
     op = Op(name, FlowCall(flow, name), rule, writes=flow.written, effects=effects, warns=ALL, raises=True)
     graph = tx.output.graph
+    tx.output.note_place(tx, tx.frame.span(node))
     made = graph.call(op, flow.operands, {}, None, span=tx.frame.span(node))
     for written in made.written():
         tx.output.note_write(written)

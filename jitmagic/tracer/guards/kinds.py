@@ -18,6 +18,7 @@ from jitmagic.tracer.guards.arrays import array_guard, dtype_guard, layout, layo
 from jitmagic.tracer.guards.errstate import errstate
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.naming import (
+    cell_place,
     defaults_now,
     defaults_text,
     dtype_now,
@@ -358,7 +359,7 @@ def function_guards(source: Source, function: Any) -> list[Guard]:
             source,
             "type({v}) is {k}[0] and ({v}.__code__ is {k}[1] or meant_code({v}) == {k}[3])"
             " and {v}.__globals__ is {k}[2]",
-            f"{function.__qualname__} as compiled",
+            f"{function.__qualname__} as compiled{cell_place(held[3])}",
             "function_now({v}, {k})",
             held,
             about=source.text,
@@ -381,7 +382,8 @@ def _function_now(value: Any, held: tuple[Any, ...]) -> str:
     name = name_now(value)
     if type(value) is not held[0] or value.__qualname__ != held[3].co_qualname:
         return name
-    return f"{name} with other code" if value.__globals__ is held[2] else f"{name} of another namespace"
+    other = "with other code" if value.__globals__ is held[2] else "of another namespace"
+    return f"{name} {other}{cell_place(meant_code(value))}"
 
 
 NAMES |= {"meant_code": meant_code, "function_now": _function_now}

@@ -13,6 +13,7 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
+    CodeType,
     FunctionType,
     GetSetDescriptorType,
     MemberDescriptorType,
@@ -24,7 +25,10 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.errors import Span
+
 __all__ = [
+    "cell_place",
     "defaults_now",
     "defaults_text",
     "dtype_now",
@@ -160,6 +164,12 @@ def length_now(value: Any) -> str:
     kind = type(value)
     base = next((c for c in _WITH_LENGTH if issubclass(kind, c)), None)
     return kind.__name__ if base is None else length_text(kind, base.__len__(value))
+
+
+def cell_place(code: CodeType) -> str:
+    """`` (Cell In[4], line 2)`` for code of a notebook's cell; empty for other code."""
+    span = Span(code.co_filename, code.co_firstlineno)
+    return f" ({span.shown})" if span.shown != str(span) else ""
 
 
 def length_text(kind: type, length: int) -> str:

@@ -237,6 +237,7 @@ def _add_node(tx: Evaluator, captured: _Captured) -> None:
     )
     first_loop = next((n for n in captured.nodes if isinstance(n, ast.For | ast.While)), captured.nodes[0])
     operands = [t for _, t in (*outside.arrays.values(), *outside.scalars.values())] + list(captured.entry.values())
+    tx.output.note_place(tx, tx.frame.span(first_loop))
     made = tx.output.graph.call(op, tuple(tx.operand(t) for t in operands), {}, None, span=tx.frame.span(first_loop))
     for written in made.written():
         tx.output.note_write(written)
