@@ -56,13 +56,17 @@ class Surroundings:
 
 @dataclass(slots=True)
 class Checks:
-    """Writes one record's checks into ``words``. ``registers`` says where the value of a source is."""
+    """Writes one record's checks into ``words``. ``registers`` says where the value of a source is.
+
+    ``errstate`` is the place of the check of that name, 0 without one.
+    """
 
     words: Words
     around: Surroundings
     constants: Sequence[Any]
     registers: dict[Source, int] = field(default_factory=dict)
     used: int = 0
+    errstate: int = 0
     kinds: dict[Source, type] = field(default_factory=dict)
     modules: dict[Source, types.ModuleType] = field(default_factory=dict)
     arrays: set[Source] = field(default_factory=set)
@@ -265,7 +269,7 @@ def _distinct(checks: Checks, guard: Guard) -> None:
 
 def _errstate(checks: Checks, guard: Guard) -> None:
     *modes, no_callback = guard.constant
-    checks.words.add(Check.ERRSTATE, 0, 0, errstate_mask(dict(modes)), int(no_callback))
+    checks.errstate = checks.words.add(Check.ERRSTATE, 0, 0, errstate_mask(dict(modes)), int(no_callback))
 
 
 def _class_entry(checks: Checks, guard: Guard) -> None:

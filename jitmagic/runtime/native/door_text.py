@@ -11,7 +11,8 @@ from jitmagic.runtime.trampoline import Link, Target
 
 __all__ = ["DOOR_TEXT"]
 
-# A METH_FASTCALL function; ``self`` is a Link. A native entry is entered at once, without Python's calling convention.
+# A METH_FASTCALL function; ``self`` is a Link. A native entry is entered at once, without Python's calling convention;
+# it holds what it needs itself.
 _DOOR = """
 def door(self, argv, count):
     target = load_int64(self, {VALUE})
@@ -20,11 +21,10 @@ def door(self, argv, count):
     run = load_int64(target, {RUN})
     known = load_int64(self, {KNOWN}) + {BYTES}
     method = load_int64(run, {VALUE})
-    Py_IncRef(run)
     if load_int64(run, {TYPE}) == load_int64(known, 0) and method == load_int64(known, 8):
-        answer = call_kernel(load_int64(method, 8), load_int64(run, {SELF}), argv, count)
-    else:
-        answer = PyObject_Vectorcall(run, argv, count, 0)
+        return call_kernel(load_int64(method, 8), load_int64(run, {SELF}), argv, count)
+    Py_IncRef(run)
+    answer = PyObject_Vectorcall(run, argv, count, 0)
     Py_DecRef(run)
     return answer
 """

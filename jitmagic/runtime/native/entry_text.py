@@ -7,12 +7,22 @@ Checks read *registers*: the arguments come first, the others are filled by load
 
 from __future__ import annotations
 
+import textwrap
 from enum import IntEnum
 
 from jitmagic.backends.native.abi import FEW_TURNS
 from jitmagic.runtime.native.layout import OFFSETS
+from jitmagic.runtime.native.parts_text import ERRSTATE_HOLDS, OTHER_ENTRY, put
 
-__all__ = ["BIG_PRIME", "ENTRY_TEXT", "REGISTERS", "Check", "Head", "Mode", "Record"]
+__all__ = [
+    "BIG_PRIME",
+    "ENTRY_TEXT",
+    "REGISTERS",
+    "Check",
+    "Head",
+    "Mode",
+    "Record",
+]
 
 REGISTERS = 1024
 BIG_PRIME = -7046029254386353131  # 2**64 divided by the golden ratio, odd: D. Knuth, TAOCP 3, section 6.4
@@ -39,7 +49,8 @@ class Head(IntEnum):
     POOL = 15  # callable that gives the thread pool's state
     NEW_ARRAY = 16  # address of NumPy's PyArray_NewFromDescr
     NEW_SCALAR = 17  # address of its PyArray_Scalar
-    MODES = 18  # one word per argument: what of it chooses the bucket
+    BUSY = 18  # whether other code may run in a call, which could free this table: the call then holds it
+    MODES = 19  # one word per argument: what of it chooses the bucket
 
 
 class Record(IntEnum):
@@ -76,7 +87,7 @@ class Check(IntEnum):
     LENGTH = 8  # r, type o, length
     SAME = 9  # r, r
     DISTINCT = 10  # r, r
-    ERRSTATE = 11  # 0, capsule o, mask, whether there is no callback
+    ERRSTATE = 11  # whether the steps make this check, capsule o, mask, whether there is no callback
     CLASS_ENTRY = 12  # r, name o, o, is weak, whether r is the class itself
     ABSENT = 13  # r, name o
     FUNCTION = 14  # r, code o, globals o
@@ -106,6 +117,18 @@ class Check(IntEnum):
     WORD = 35  # 0, address of a word, what it must be
     FROM_KEYED = 36  # load: r, r (a dict), r (its key)
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether other code may run meanwhile: the ``__eq__`` of a dict's keys, what a garbage collection ends."""
+        return self in _BUSY
+
+
+_BUSY = frozenset(
+    {
+        *(Check.EQUALS, Check.CLASS_ENTRY, Check.ABSENT, Check.INT64, Check.NOT_IN),
+        *(Check.FROM_DICT, Check.FROM_OWN_DICT, Check.FROM_MAPPING, Check.FROM_KEYED),
+    }
+)
 
 _NAMES = {
     **OFFSETS,
@@ -116,7 +139,9 @@ _NAMES = {
     "REGISTER_BYTES": REGISTERS * 8,
     "PRIME": BIG_PRIME,
     "LITTLE": ord("<"),
+    "OTHER_ENTRY": OTHER_ENTRY,
 }
+
 
 _HASH = """
             item = load_int64(argv, k * 8)
@@ -234,17 +259,9 @@ _CHECKS = """
                 holds = o != load_int64(registers, load_int64(p, 16) * 8)
             elif check == {C_ERRSTATE}:
                 n = 5
-                holds = PyContextVar_Get(load_int64(table, {H_ERRSTATE}), 0, found) == 0
-                if holds:
-                    o = load_int64(found, 0)
-                    holds = o == load_int64(p, 16)
-                    if not holds and o != 0:
-                        handling = load_int64(o, {VALUE})
-                        no_callback = load_int64(handling, 16) == load_int64(table, {H_NONE})
-                        holds = np.int64(load_int32(handling, 0)) == load_int64(p, 24)
-                        holds = holds and no_callback == (load_int64(p, 32) != 0)
-                    if o != 0:
-                        Py_DecRef(o)
+                if load_int64(p, 8) == 0 or load_int64(record, {R_STEPS}) == 0:
+                    at = p
+                    {ERRSTATE}
             elif check == {C_ABSENT}:
                 own = PyObject_GenericGetDict(o, 0)
                 holds = own != 0
@@ -400,23 +417,29 @@ _CHECKS = """
 """
 
 # A METH_FASTCALL function: (self, argv, count) -> object. ``self`` is a tuple whose first item is the ndarray that
-# holds the table. Python code runs in here only through GO, SLOW and BAILED, which are the last thing a call does.
+# holds the table; nobody else need hold it. Python code runs in here only through GO, SLOW and BAILED, which are the
+# last thing a call does, and what is busy.
 _ENTRY = """
 def entry(self, argv, count):
     table = load_int64(load_int64(self, {ITEM}), {DATA})
-    if count != load_int64(table, {H_COUNT}):
-        return PyObject_Vectorcall(load_int64(table, {H_SLOW}), argv, count, 0)
+    busy = load_int64(table, {H_BUSY})
+    if busy != 0:
+        Py_IncRef(self)
+    result = 0
+    callee = load_int64(table, {H_SLOW})
+    place = 0
     registers = stack({REGISTER_BYTES})
     found = stack(64)
-    for k in range(count):
-        store_int64(registers, k * 8, load_int64(argv, k * 8))
-    place = load_int64(table, {H_FIRST})
-    mask = load_int64(table, {H_MASK})
-    if mask != 0:
-        mixed = 0
+    if count == load_int64(table, {H_COUNT}):
         for k in range(count):
-            {HASH}
-        place = load_int64(table, load_int64(table, {H_BUCKETS}) + (mixed & mask) * 8)
+            store_int64(registers, k * 8, load_int64(argv, k * 8))
+        place = load_int64(table, {H_FIRST})
+        mask = load_int64(table, {H_MASK})
+        if mask != 0:
+            mixed = 0
+            for k in range(count):
+                {HASH}
+            place = load_int64(table, load_int64(table, {H_BUCKETS}) + (mixed & mask) * 8)
     while place != 0:
         record = table + place
         p = record + {R_CHECKS}
@@ -426,24 +449,39 @@ def entry(self, argv, count):
         if holds:
             counter = load_int64(record, {R_HITS})
             store_int64(counter, 0, load_int64(counter, 0) + 1)
+            callee = load_int64(table, {H_BAILED})
             steps = load_int64(record, {R_STEPS})
             if steps != 0:
                 result = call_kernel(load_int64(table, {H_STEPS}), table, registers, table + steps)
-                if result != 0:
-                    return result
+                if result != {OTHER_ENTRY}:
+                    break
+                result = 0
+                callee = load_int64(table, {H_SLOW})
+                store_int64(counter, 0, load_int64(counter, 0) - 1)
             else:
+                bail = load_int64(table, {H_BAIL})
                 go = load_int64(record, {R_GO})
                 Py_IncRef(go)
+                Py_IncRef(callee)
                 result = PyObject_Vectorcall(go, argv, count, 0)
                 Py_DecRef(go)
-                if result != 0 or PyErr_ExceptionMatches(load_int64(table, {H_BAIL})) == 0:
-                    return result
-                PyErr_Clear()
-            return PyObject_Vectorcall(load_int64(table, {H_BAILED}), argv, count, 0)
+                if result == 0 and PyErr_ExceptionMatches(bail) != 0:
+                    PyErr_Clear()
+                    result = PyObject_Vectorcall(callee, argv, count, 0)
+                Py_DecRef(callee)
+                callee = 0
+                break
         if PyErr_Occurred() != 0:
             PyErr_Clear()
         place = load_int64(record, {R_NEXT})
-    return PyObject_Vectorcall(load_int64(table, {H_SLOW}), argv, count, 0)
+    if result == 0 and callee != 0:
+        Py_IncRef(callee)
+        result = PyObject_Vectorcall(callee, argv, count, 0)
+        Py_DecRef(callee)
+    if busy != 0:
+        Py_DecRef(self)
+    return result
 """
 
-ENTRY_TEXT = FEW_TURNS + _ENTRY.replace("{HASH}", _HASH.strip()).replace("{CHECKS}", _CHECKS.strip()).format(**_NAMES)
+_PARTS = {"HASH": textwrap.dedent(_HASH), "CHECKS": textwrap.dedent(_CHECKS)}
+ENTRY_TEXT = FEW_TURNS + put(put(_ENTRY, **_PARTS), ERRSTATE=ERRSTATE_HOLDS).format(**_NAMES)

@@ -104,10 +104,17 @@ def _counted(guards: Sequence[Guard]) -> int:
     return sum(int(flag) for name, flag in _FLAG_OF.items() if modes[name] != "ignore")
 
 
-def write_steps(plan: Plan, words: Words, register_of: Callable[[Source], int]) -> int:
-    """Write the steps; gives their place. Raises NoForm, with some of them written, if there is no form."""
+def write_steps(plan: Plan, words: Words, register_of: Callable[[Source], int], errstate: int = 0) -> int:
+    """Write the steps; gives their place. Raises NoForm, with some of them written, if there is no form.
+
+    ``errstate``: the place of the check ERRSTATE, 0 without one. It is left to steps that would lose little by
+    finding out at the end that another entry is to serve the call.
+    """
     place = words.place
-    _Writer(plan, words, register_of).write()
+    writer = _Writer(plan, words, register_of, errstate)
+    writer.write()
+    if errstate:
+        words.words[errstate // 8 + 1] = int(writer.is_small)
     return place
 
 
@@ -116,6 +123,8 @@ class _Writer:
     plan: Plan
     words: Words
     register_of: Callable[[Source], int]
+    errstate: int
+    is_small: bool = True
     registers: dict[str, int] = field(default_factory=dict)
     results: list[int] = field(default_factory=list)
     arrays: set[str] = field(default_factory=set)  # made in the graph
@@ -235,12 +244,13 @@ class _Writer:
             raise NoForm(launcher)
         operands = [self._operand(code, e) for code, e in zip(codes, arguments[4:], strict=True)]
         self.words.kept.append(address)
-        counting = 0xFF | (flags & self.plan.counted) << 8
+        conditions = (0xFF | flags << 8, 0xFF | (flags & self.plan.counted) << 8, self.errstate)
         pairs = [word for pair in operands for word in pair]
         if _is_small(turns, work) and all(code >= 0 for code in codes):
-            self.words.add(Step.LAUNCH_SMALL, int(address), _constant(turns) or 0, counting, len(operands), *pairs)
+            self.words.add(Step.LAUNCH_SMALL, int(address), _constant(turns) or 0, *conditions, len(operands), *pairs)
         else:
-            head = (int(address), self._number(turns), self._number(work), counting, len(operands))
+            self.is_small = False
+            head = (int(address), self._number(turns), self._number(work), *conditions, len(operands))
             self.words.add(Step.LAUNCH, *head, *pairs)
 
     def _operand(self, code: int, value: ast.expr) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from jitmagic.backends.native.abi import FEW_TURNS, Status
 from jitmagic.backends.native.launch import ALIGN, CHUNK_WORK, CHUNKS_PER_THREAD, GIL_WORK, POOL_WORK
 from jitmagic.runtime.native.entry_text import REGISTERS, Head
 from jitmagic.runtime.native.layout import OFFSETS
+from jitmagic.runtime.native.parts_text import ERRSTATE_HOLDS, OTHER_ENTRY, put
 
 __all__ = ["BLOCK_WORDS", "MADE", "NUMBERS", "STEPS_TEXT", "Operand", "Step"]
 
@@ -32,12 +33,22 @@ class Step(IntEnum):
     ADD = 4  # m, m, m
     MULTIPLY = 5  # m, m, m
     NEW = 6  # dtype o, dimensions, flags, m for each size; fills the next made register
-    LAUNCH = 7  # kernel, m (turns), m (work of a turn), status and flags that count, count, then (operand, value) pairs
+    LAUNCH = 7  # kernel, m (turns), m (work of a turn), conditions, count, then (operand, value) pairs
     TUPLE = 8  # count, r ...; fills the next made register
     HOLD = 9  # r; what is not an argument could die meanwhile: it counts as made
     SCALAR = 10  # r; the first element of an array as a NumPy scalar, in the next made register
     NEW_FIXED = 11  # as NEW, with the sizes themselves
-    LAUNCH_SMALL = 12  # kernel, turns, status and flags that count, count, then (dimensions, r); few turns, no calls
+    LAUNCH_SMALL = 12  # kernel, turns, conditions, count, then (dimensions, r); few turns, no calls
+    # Conditions are three words: status and flags that the kernel may report; those for which the call gives up under
+    # the entry's np.errstate; the place of the check ERRSTATE that is still to be made if there are any, or 0.
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether other code may run meanwhile: without the GIL, in a garbage collection, or in making an error."""
+        return self in _BUSY
+
+
+_BUSY = frozenset({Step.INTEGER, Step.NEW, Step.LAUNCH, Step.TUPLE, Step.SCALAR})
 
 
 class Operand(IntEnum):
@@ -66,8 +77,23 @@ _NAMES = {
     "ALIGN": ALIGN,
     "SIZE": pool.SIZE_OFFSET,
     "RUN": pool.RUN_OFFSET,
+    "OTHER_ENTRY": OTHER_ENTRY,
     "INNER_LOOP": int(Status.INNER_LOOP),
 }
+
+# ``at``: the last two words of the conditions. As in NumPy, np.errstate matters only once something was raised.
+_RAISED = """
+raised &= load_int64(at, 0)
+at = load_int64(at, 8)
+if at != 0:
+    at += table
+    {ERRSTATE}
+    if not holds:
+        answer = {OTHER_ENTRY}
+        break
+if raised != 0:
+    break
+"""
 
 # Gives an object, or 0 if the call is to run another way; then nothing was changed and no error is set.
 _STEPS = """
@@ -75,6 +101,7 @@ def steps(table, registers, p):
     numbers = stack({NUMBER_BYTES})
     block = stack({BLOCK_BYTES})
     request = stack(64)
+    found = stack(64)
     made = 0
     answer = 0
     while True:
@@ -103,10 +130,10 @@ def steps(table, registers, p):
             made += 1
             p += 32 + ndim * 8
         elif step == {S_LAUNCH_SMALL}:
-            operands = load_int64(p, 32)
+            operands = load_int64(p, 48)
             place = block
-            stop = p + 40 + operands * 16
-            for at in range(p + 40, stop, 16):
+            stop = p + 56 + operands * 16
+            for at in range(p + 56, stop, 16):
                 ndim = load_int64(at, 0)
                 item = load_int64(registers, load_int64(at, 8) * 8)
                 store_int64(place, 0, load_int64(item, {DATA}))
@@ -123,8 +150,10 @@ def steps(table, registers, p):
             status = call_kernel(load_int64(p, 8), block, 0, load_int64(p, 16))
             if counting >> 8 != 0:
                 flags = vector_float_flags()
-            if (status | flags << 8) & counting != 0:
-                break
+            raised = (status | flags << 8) & counting
+            if raised != 0:
+                at = p + 32
+                {RAISED}
             p = stop
         elif step == {S_LAUNCH}:
             kernel = load_int64(p, 8)
@@ -135,8 +164,9 @@ def steps(table, registers, p):
                 total_work = -total_work
                 least = {ALIGN}
             counting = load_int64(p, 32)
-            operands = load_int64(p, 40)
-            p += 48
+            conditions = p + 40
+            operands = load_int64(p, 56)
+            p += 64
             place = block
             for position in range(operands):
                 code = load_int64(p, 0)
@@ -198,8 +228,12 @@ def steps(table, registers, p):
                 flags |= float_flags()
             if thread != 0:
                 PyEval_RestoreThread(thread)
-            if (status | flags << 8) & counting != 0 or PyErr_Occurred() != 0:
+            if PyErr_Occurred() != 0:
                 break
+            raised = (status | flags << 8) & counting
+            if raised != 0:
+                at = conditions
+                {RAISED}
         elif step == {S_HOLD} or step == {S_SCALAR}:
             new = load_int64(registers, load_int64(p, 8) * 8)
             if step == {S_HOLD}:
@@ -249,4 +283,4 @@ def steps(table, registers, p):
     return answer
 """
 
-STEPS_TEXT = FEW_TURNS + _STEPS.format(**_NAMES)
+STEPS_TEXT = FEW_TURNS + put(_STEPS, RAISED=put(_RAISED, ERRSTATE=ERRSTATE_HOLDS)).format(**_NAMES)

@@ -15,7 +15,7 @@ from jitmagic.runtime.entry import Entry
 from jitmagic.runtime.native.buckets import choose_modes, hash_of, pins_of
 from jitmagic.runtime.native.checks import Checks, Surroundings
 from jitmagic.runtime.native.code import is_ready, make_builtin, write_head
-from jitmagic.runtime.native.entry_text import Head, Record
+from jitmagic.runtime.native.entry_text import Head, Mode, Record
 from jitmagic.runtime.native.steps import Plan, make_plan, write_steps
 from jitmagic.runtime.native.steps_text import MADE
 from jitmagic.runtime.native.words import NoForm, Words
@@ -97,6 +97,7 @@ class _Builder:
         if not records:
             return None
         self._link(records, {index: hash_of(pins[index], modes) for index in records}, any(modes))
+        self.words.words[Head.BUSY] = int(self.words.is_busy or any(mode & Mode.INT for mode in modes))
         builtin = make_builtin("entry", (self.words.block(), self.words.kept))
         return NativeRun(builtin, self.words, builtin.__self__[0], records, self.steps)  # type: ignore[attr-defined]  # a builtin
 
@@ -113,7 +114,7 @@ class _Builder:
             del self.words.words[start:], self.words.kept[kept:]
             return None
         if entry.plan is not None and checks.used <= MADE:
-            self.steps[entry.index] = write_steps(entry.plan, self.words, checks.load)
+            self.steps[entry.index] = write_steps(entry.plan, self.words, checks.load, checks.errstate)
             self.words.words[start + Record.STEPS] = self.steps[entry.index] if entry.goes_native else 0
         return place
 
@@ -129,6 +130,7 @@ class _Builder:
             raise NoForm("too many values are read")
         self.words.words[place // 8 + Record.STEPS] = write_steps(entry_plan, self.words, checks.load)
         self.words.words[Head.FIRST] = place
+        self.words.words[Head.BUSY] = int(self.words.is_busy)
         return make_builtin("entry", (self.words.block(), self.words.kept))
 
     def _link(self, records: dict[int, int], hashes: dict[int, int], hashed: bool) -> None:

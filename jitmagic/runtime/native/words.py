@@ -16,10 +16,14 @@ class NoForm(Exception):
 
 @dataclass(slots=True)
 class Words:
-    """``kept`` holds every object whose address stands among the words."""
+    """``kept`` holds every object whose address stands among the words.
+
+    ``is_busy``: something was written (a check or a step) at which other code may run.
+    """
 
     words: list[int] = field(default_factory=list)
     kept: list[Any] = field(default_factory=list)
+    is_busy: bool = False
 
     @property
     def place(self) -> int:
@@ -29,6 +33,7 @@ class Words:
     def add(self, *values: int) -> int:
         """Append words; gives the place of the first."""
         place = self.place
+        self.is_busy = self.is_busy or getattr(values[0], "is_busy", False)
         self.words += [int(value) for value in values]
         return place
 

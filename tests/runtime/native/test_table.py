@@ -187,6 +187,41 @@ def test_a_call_outlives_the_function_that_it_is_in() -> None:
         assert same(box[0](np.ones(3)), np.ones(3) * 2.0 + 1.0)
 
 
+class Key(str):
+    """A key of the hash of its text; what is compared with it first calls ``does``."""
+
+    __slots__ = ("does",)
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        self.does()
+        return False
+
+
+def test_a_table_outlives_what_runs_in_the_midst_of_its_checks() -> None:
+    """The names of a namespace may have an ``__eq__`` of their own, which may end the function that asks."""
+    f = jm.compile(lambda x: x * abs(-4.0) + 1.0)
+    x = np.arange(4.0)
+    for _ in range(SETTLED):
+        f(x)
+    assert goes_native(f)
+    table, alive, key = weakref.ref(f.jit.frame.run.__self__[0]), [], Key("abs")
+
+    def end() -> None:
+        f.jit.frame.run = f.jit.frame.checking
+        gc.collect()
+        alive.append(table() is not None)
+
+    key.does = end
+    globals()[key] = max
+    try:
+        assert same(f(x), x * 4 + 1)
+    finally:
+        key.does = int
+        del globals()[key]
+    assert alive[0]
+
+
 def test_an_object_that_died_does_not_match_another_at_its_address() -> None:
     class Box:
         def __init__(self, k):
