@@ -5,6 +5,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from jitmagic import own_builtins as own_builtins
+
+# isort: split
+# The modules below run with the builtins that the one above keeps.
 from jitmagic import aot, nn, optim
 from jitmagic.api import (
     allow_in_graph,

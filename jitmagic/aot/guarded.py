@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
@@ -10,6 +9,7 @@ from typing import Any, Protocol
 from jitmagic.aot.overlap import AliasGuard
 from jitmagic.autograd.recorded import raw
 from jitmagic.config import current
+from jitmagic.own_builtins import OWN_BUILTINS
 from jitmagic.tracer.capture import Capture
 from jitmagic.tracer.guards.codegen import Candidate, select
 from jitmagic.tracer.guards.explain import Failure, first_failure
@@ -38,7 +38,7 @@ class Checks:
         chosen = Candidate(self._guards, capture.constants, ("return True",))
         selection = select([chosen], {"args": "args", "kwargs": "kwargs"})
         lines = "\n".join(" " * 12 + line for line in selection.lines)
-        scope = {**names, **selection.names, "__builtins__": vars(builtins)}
+        scope = {**names, **selection.names, "__builtins__": OWN_BUILTINS}
         exec(compile(_CHECK.format(select=lines), "<jitmagic check>", "exec", dont_inherit=True), scope)
         self.holds: Callable[[tuple[Any, ...], dict[str, Any]], bool] = scope["holds"]
 

@@ -18,6 +18,7 @@ from jitmagic.backends.deferring import deferring
 from jitmagic.config import current
 from jitmagic.errors import InternalError, Unsupported, UserError
 from jitmagic.graph.graph import Graph
+from jitmagic.own_builtins import replaced_builtin
 from jitmagic.runtime.callers import caller_span
 from jitmagic.runtime.covering import cover
 from jitmagic.runtime.entry import Entry, hold_all
@@ -84,6 +85,12 @@ class Compiler:
         closest = _closest_failure(frame, arguments, names)
         if len(frame.entries) >= current().entry_limit:
             _close_at_limit(frame, closest)
+            return None
+        if replaced := replaced_builtin():  # the libraries that we compile with would run with it as well
+            frame.record.fall_back(
+                f"builtins.{replaced} has been replaced: nothing is compiled until Python's own is back",
+                f"give your function the name {replaced} in the notebook instead: that hides the builtin there only",
+            )
             return None
         started = time.perf_counter_ns()
         try:

@@ -9,7 +9,6 @@ one to compare with. What cannot be watched (lists, functions, objects of other 
 
 from __future__ import annotations
 
-import builtins
 import importlib
 import threading
 import warnings
@@ -24,6 +23,7 @@ import numpy as np
 from jitmagic.config import current
 from jitmagic.nn.module import Module
 from jitmagic.nn.replaced import watch
+from jitmagic.own_builtins import OWN_BUILTINS
 from jitmagic.runtime.reach import Reach, is_plain, sources_of
 from jitmagic.runtime.tracebacks import GENERATED
 from jitmagic.tracer.guards.codegen import Candidate, select
@@ -259,7 +259,7 @@ class Cover:
         selection = select([Candidate(guards, self._constants, ("return True",))], parameters)
         body = "\n".join("        " + line for line in selection.lines)
         text = f"def test({', '.join(parameters.values())}):\n    try:\n{body}\n    except Exception:\n        pass\n"
-        namespace = {**self._names, **selection.names, "__builtins__": builtins.__dict__}
+        namespace = {**self._names, **selection.names, "__builtins__": OWN_BUILTINS}
         exec(compile(text, f"{GENERATED}guards on modules>", "exec", dont_inherit=True), namespace)
         test = namespace.pop("test")
         assert isinstance(test, FunctionType)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
 from jitmagic.backends.base import Bail
+from jitmagic.own_builtins import OWN_BUILTINS
 from jitmagic.runtime.entry import Entry
 from jitmagic.runtime.layout import Layout
 from jitmagic.runtime.tracebacks import GENERATED
@@ -99,7 +99,7 @@ def make_straight_run(
 
 
 def _define(text: str, form: Form, namespace: dict[str, Any]) -> FunctionType:
-    namespace["__builtins__"] = builtins.__dict__
+    namespace["__builtins__"] = OWN_BUILTINS
     exec(compile(text, f"{GENERATED}check of {form.title}>", "exec", dont_inherit=True), namespace)
     run = namespace.pop("run")
     assert isinstance(run, FunctionType)

@@ -105,7 +105,7 @@ class CompiledFrame(Target):
         self.state = FrameState()
         self.lock = threading.Lock()
         self.form = Form(plain.__qualname__, Layout.of(plain.__code__), takes_cells=whole is not None)
-        self.names: dict[str, Any] = {**NAMES, "G": plain.__globals__, "B": builtins_of(plain)}
+        self.names: dict[str, Any] = {**NAMES, "G": plain.__globals__, "B": vars(builtins)}
         if whole is None:
             self.names["C"] = plain.__closure__ or ()
         self.pieces: dict[tuple[Any, ...], CompiledFrame] = {}
@@ -391,8 +391,3 @@ def call_plain(function: FunctionType, layout: Layout, values: Values) -> Any:
     if layout.double_star:
         keywords |= rest[-1]
     return function(*positional, **keywords)
-
-
-def builtins_of(function: Any) -> dict[str, Any]:
-    found = function.__builtins__  # of a FunctionType, whose description for mypy has it or not
-    return found if isinstance(found, dict) else vars(builtins)

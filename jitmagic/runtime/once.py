@@ -10,6 +10,7 @@ goes wrong goes wrong there, at the user's line.
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
 import itertools
 import time
@@ -27,7 +28,6 @@ from jitmagic.graph.printer import print_graph
 from jitmagic.graph.region_call import RegionCall
 from jitmagic.runtime.compiling import is_tracing, tracing
 from jitmagic.runtime.engine import capture
-from jitmagic.runtime.frame import builtins_of
 from jitmagic.runtime.lowering import Lowered, lower
 from jitmagic.tracer.capture import Capture, FrameState, Options
 from jitmagic.tracer.frame import register, span_of
@@ -123,7 +123,7 @@ def _compiled(function: FunctionType, given: Mapping[str, Any]) -> _Compiled | N
         lowered = lower(found.graph, found.examples, options)
     if any(call.compiled is None for call in _regions(found)):
         return None
-    names = {**NAMES, "G": function.__globals__, "B": builtins_of(function)}
+    names = {**NAMES, "G": function.__globals__, "B": vars(builtins)}
     program = make_program(
         found, tuple(given), names, lowered.run, title="a loop", takes_cells=False, block=lambda body: body
     )

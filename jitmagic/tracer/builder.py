@@ -25,6 +25,7 @@ from jitmagic.nn.module import Module
 from jitmagic.ops import lookup
 from jitmagic.ops.draws import GENERATORS
 from jitmagic.optim.state import State
+from jitmagic.own_builtins import builtins_in
 from jitmagic.tracer.class_guards import ClassGuards
 from jitmagic.tracer.directives import is_substituted, substitutes, traced_form
 from jitmagic.tracer.effects import GlobalEffect
@@ -162,10 +163,11 @@ class Builder(Inputs, ClassGuards):
             return tx.realize(pending)
         if pending is MISSING and name in tx.globals:
             return self.wrap(tx, tx.globals[name], GlobalSource(name, tx.namespace))
-        found = vars(builtins).get(name, MISSING)
+        scope = builtins_in(tx.globals)
+        found = scope.get(name, MISSING)
         if found is MISSING:
             raise python_error(NameError, f"name {name!r} is not defined")
-        source = GlobalSource(name, "B")
+        source = GlobalSource(name, "B" if scope is vars(builtins) else self.namespace(scope))
         self.output.guards.add(_not_hidden(source, name, tx.namespace))
         return self.wrap(tx, found, source)
 

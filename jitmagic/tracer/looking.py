@@ -12,6 +12,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from jitmagic.errors import Unsupported
+from jitmagic.own_builtins import OWN_BUILTINS
 from jitmagic.tracer.frame import Frame, frame_of
 
 __all__ = ["asks_for_its_variables", "looks_at_callers", "looks_past_it"]
@@ -28,7 +29,7 @@ def asks_for_its_variables(frame: Frame, function: FunctionType) -> str:
     for node in ast.walk(frame.node):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _VARIABLES:
             name = node.func.id
-            is_builtin = function.__globals__.get(name, getattr(builtins, name)) is getattr(builtins, name)
+            is_builtin = function.__globals__.get(name, getattr(builtins, name)) is OWN_BUILTINS[name]
             if is_builtin and name not in frame.local_names and len(node.args) < _VARIABLES[name]:
                 return f"{name}({'...' if node.args else ''})"
     code = frame.code

@@ -5,7 +5,6 @@ Numba is asked once per process for each function and the types of its arguments
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ from numba.core import types
 
 from jitmagic.backends.native.intrinsics import NAMESPACE
 from jitmagic.errors import Unsupported
+from jitmagic.own_builtins import OWN_BUILTINS
 
 __all__ = ["Callee", "NoLibrary", "callee", "function_kind", "meaning"]
 
@@ -61,7 +61,7 @@ def _external(context: Any, symbol: str, signature: Any) -> Callable[..., Any]:
 def meaning(context: Any, word: str) -> Any:
     """Numba's type of what ``word`` names: a function, or a number."""
     first, *rest = word.split(".")
-    found = NAMESPACE.get(first, getattr(builtins, first, None))
+    found = NAMESPACE.get(first, OWN_BUILTINS.get(first))
     for attribute in rest:
         found = getattr(found, attribute, None)
     if found is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import functools
 import math
 from collections.abc import Callable, Mapping
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitmagic.graph import region as ir
+from jitmagic.own_builtins import OWN_BUILTINS
 from jitmagic.tracer.directives import is_disabled, is_opaque
 from jitmagic.tracer.loops.expressions import Outside
 from jitmagic.tracer.loops.rules import FLOATS, INTS, refuse
@@ -193,7 +193,7 @@ _BUILTINS = (
 
 
 def _known_functions() -> dict[Any, str]:
-    table: dict[Any, str] = {getattr(builtins, n): f"builtins.{n}" for n in _BUILTINS}
+    table: dict[Any, str] = {OWN_BUILTINS[n]: f"builtins.{n}" for n in _BUILTINS}
     table[functools.reduce] = "functools.reduce"
     table |= {getattr(math, n): f"math.{n}" for n in dir(math) if callable(getattr(math, n)) and n[0] != "_"}
     table |= {v: f"numpy.{v.__name__}" for v in vars(np).values() if isinstance(v, np.ufunc)}
