@@ -51,8 +51,7 @@ class Linear(Module):
         draw(self, self.in_features, rng)
 
     def forward(self, input: Any) -> Any:
-        result = input @ self.weight.T
-        return result if self.bias is None else result + self.bias
+        return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"

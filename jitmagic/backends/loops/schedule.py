@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,10 +13,10 @@ from jitmagic.backends.loops.folds import FoldRecipe
 from jitmagic.backends.loops.fuse import Group, Recipes, fuse
 from jitmagic.backends.loops.inlined import Inlined
 from jitmagic.backends.loops.inlining import inline
-from jitmagic.backends.loops.operands import dense_axes, is_array
+from jitmagic.backends.loops.operands import dense_axes, is_array, memory_order
 from jitmagic.backends.loops.recipes import FAST, Adapt, Recipe
 from jitmagic.backends.loops.scans import build_scan
-from jitmagic.graph import ArrayMeta, Graph, Node
+from jitmagic.graph import ArrayMeta, Graph, Node, hint_of
 
 __all__ = ["Call", "Launch", "Schedule", "Step", "schedule"]
 
@@ -117,12 +118,44 @@ def is_worth_it(group: Group, recipes: dict[Node, Recipe], smallest: int, leadin
         return True
     found, meta = recipes.get(node), node.meta
     if group.reduced is not None:
-        read = [o.meta for o in node.operands()]
-        return all(isinstance(m, ArrayMeta) and math.prod(m.hint_shape) <= SHORT_FOLD for m in read)
+        read = [o.meta for o in node.operands() if isinstance(o.meta, ArrayMeta)]
+        return all(math.prod(m.hint_shape) <= SHORT_FOLD or _row(m, group.reduced) <= SHORT_RUN for m in read)
     if found is None or not isinstance(meta, ArrayMeta):
         return False
     kind = "strided" if found.expression.startswith(FAST) else found.kind
-    return math.prod(meta.hint_shape) >= ALONE[kind]
+    least = ALONE[kind]
+    if _run(node) <= SHORT_RUN:
+        least = min(least, ALONE_IN_RUNS)
+    return math.prod(meta.hint_shape) >= least
+
+
+def _row(meta: ArrayMeta, reduced: Collection[int]) -> int:
+    """The elements of the innermost axes that are all reduced, or all kept."""
+    live = [axis for axis in memory_order(meta)[::-1] if meta.hint_shape[axis] != 1]
+    rows = itertools.takewhile(lambda axis: (axis in reduced) == (live[0] in reduced), live)
+    return math.prod(meta.hint_shape[axis] for axis in rows)
+
+
+def _run(node: Node) -> int:
+    """How many elements NumPy's loop takes at a time: those that follow each other in every operand alike."""
+    metas = [n.meta for n in (node, *node.operands()) if is_array(n)]
+    whole = metas[0]
+    assert isinstance(whole, ArrayMeta)
+    run, below = 1, None
+    for axis in memory_order(whole)[::-1]:
+        if whole.hint_shape[axis] == 1:
+            continue
+        steps = [_step(m, axis - whole.ndim) for m in metas if isinstance(m, ArrayMeta)]
+        if below is not None and steps != [step * run for step in below]:
+            break
+        below = steps if below is None else below
+        run *= whole.hint_shape[axis]
+    return run
+
+
+def _step(meta: ArrayMeta, axis: int) -> int:
+    """Bytes to the next element along ``axis``, counted from the last; 0 where there is only one."""
+    return 0 if -axis > meta.ndim or meta.hint_shape[axis] == 1 else int(hint_of(meta.strides[axis]))
 
 
 def _leading(groups: Sequence[Group], folds: dict[Node, FoldRecipe]) -> set[Node]:
@@ -155,6 +188,8 @@ SHORT_FOLD = 4096
 # Elements from which on one call alone is worth a kernel: one addition is bound by memory, a function is not, and
 # NumPy takes 10 ns to begin a sum
 ALONE = {"apply": 500_000, "cast": 500_000, "strided": 20_000, "short": 2}
+# Where rows are short, and do not follow each other in some operand, NumPy takes 20 to 30 ns for each
+SHORT_RUN, ALONE_IN_RUNS = 128, 4096
 
 
 def _kernels(

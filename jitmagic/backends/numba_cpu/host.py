@@ -48,7 +48,7 @@ from jitmagic.backends.numba_cpu.scratch_lines import with_scratch
 from jitmagic.backends.numba_cpu.sizes import packed_strides, polynomial_text, product
 from jitmagic.backends.numba_cpu.spelling import spelled
 from jitmagic.backends.numba_cpu.spoken import may_speak
-from jitmagic.backends.numba_cpu.work import SCAN_COST, cost_of, parts
+from jitmagic.backends.numba_cpu.work import SCAN_COST, beside_products, calls_products, cost_of, parts
 from jitmagic.graph import ArrayMeta, Node, SymInt
 from jitmagic.ops.functional import copy_layout
 from jitmagic.ops.lowering import Fill
@@ -88,6 +88,7 @@ class Writer:
     written: dict[Node, list[str]] = field(default_factory=dict)  # by a loop, in the order of its items
     chains: Mapping[int, Chain] = field(default_factory=dict)
     targets: Mapping[Node, Node] = field(default_factory=dict)  # values that are computed where an update wants them
+    has_products: bool = False
 
     # ------------------------------------------------------------ names and values
 
@@ -324,7 +325,7 @@ class Writer:
             assert row is not None
             rest = [n for axis, n in enumerate(sizes) if axis != row.axis]
             work = (sum(map(cost_of, kernel.body)) + 1) * product(rest) + work
-        extents = f"{self.size(chain.rows)}, {self.size(work)}"
+        extents = f"{self.size(chain.rows)}, {self.size(self.told(work))}"
         self.run_kernel(chain.form, name, f"{extents}, {arguments}", chain.flags, _lines(chain.nodes))
 
     def arguments(self, built: Built) -> str:
@@ -423,7 +424,11 @@ class Writer:
             levels.reverse()
             cost = -cost  # every row adds to all columns: threads that shared a cache line would wait for each other
         units: Any = 0 if kernel.serial else cost * product(levels[1:])
-        return f"{self.size(levels[0])}, {self.size(units)}"
+        return f"{self.size(levels[0])}, {self.size(self.told(units))}"
+
+    def told(self, units: Any) -> Any:
+        """The work of one turn as the launcher is told it."""
+        return beside_products(units) if self.has_products else units
 
 
 def step_node(step: Step) -> Node | None:
@@ -450,7 +455,8 @@ def write_host(
 
     ``together`` are the launches that share a kernel, ``direct`` the values that are computed where updates want them.
     """
-    writer = Writer(plan, natives, chains=chained(together), targets=direct)
+    has_products = calls_products(plan.steps)
+    writer = Writer(plan, natives, chains=chained(together), targets=direct, has_products=has_products)
     writer.scope |= {
         "empty": np.empty,
         "zeros": np.zeros,
