@@ -4,6 +4,8 @@ Every variable has one type in the whole region; a Python variable that changes 
 Types are ``pyint``, ``pyfloat``, ``pybool`` for Python numbers (ints are exact: an operation whose result might not
 fit leaves the region) and NumPy's names (``float64``, ``int32``, ...) for NumPy scalars.
 
+``None`` is of the type ``none``, whose variables are never read.
+
 A Python variable ``s`` of several types lies in ``s_pyint``, ``s_float64``, ...; its *tag*, the variable ``s_tag``,
 says which of them it is now, as the index of the type in ``KINDS``. Where a test asks a tag, only the variable of that
 type is meant to be read.
@@ -43,7 +45,7 @@ __all__ = [
 
 
 KINDS = (
-    *("unbound", "pybool", "pyint", "pyfloat", "bool"),
+    *("unbound", "none", "pybool", "pyint", "pyfloat", "bool"),
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"),
     *("float32", "float64"),
 )

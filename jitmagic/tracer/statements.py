@@ -16,7 +16,9 @@ from jitmagic.tracer.flow import capture_branch, capture_endings, capture_for, c
 from jitmagic.tracer.guards import ItemSource
 from jitmagic.tracer.loops import capture_loop, capture_run
 from jitmagic.tracer.loops.appends import capture_appending
-from jitmagic.tracer.loops.runs import RETURNED, returned_parts, runs_from
+from jitmagic.tracer.loops.runs import RETURNED, returned_parts, returns_ways, runs_from
+from jitmagic.tracer.loops.ways import WAY, own_parts, ways_of
+from jitmagic.tracer.names import names_in
 from jitmagic.tracer.operators import in_place
 from jitmagic.tracer.resume import BreakHere
 from jitmagic.tracer.rounds import SHORT_LOOP, count_rounds, unpack_into
@@ -24,6 +26,7 @@ from jitmagic.tracer.signals import NotConstant, Restart, Returned
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.one_of import OneOf
 from jitmagic.tracer.variables.sequences import RangeTracker, TupleTracker
 
 __all__ = ["ROWS", "assign", "count_rounds", "run_block", "unpack_into"]
@@ -39,11 +42,11 @@ def run_block(tx: Evaluator, block: Sequence[ast.stmt]) -> Flow:
     index = -1
     while (index := index + 1) < len(block):
         statement = block[index]
-        taken = _captured_run(tx, block[index:])
+        taken = _captured_run(tx, block[index:], ends_function=is_whole and tx.parent is None)
         if taken:
             run = block[index : index + taken]
             index += taken - 1
-            if isinstance(run[-1], ast.Return):
+            if returns_ways(run) or isinstance(run[-1], ast.Return):
                 return Returned("return", _returned(tx, run))
             continue
         tx.following = [*block[index + 1 :], *after] if block is whole else None
@@ -59,15 +62,32 @@ def run_block(tx: Evaluator, block: Sequence[ast.stmt]) -> Flow:
 
 def _returned(tx: Evaluator, run: Sequence[ast.stmt]) -> VariableTracker:
     """What a captured run returns."""
+    if returns_ways(run):
+        return _one_of(tx, run)
     parts = returned_parts(run)
     if parts is None:
         return tx.locals.pop(RETURNED)
     return TupleTracker([tx.locals.pop(part) if isinstance(part, str) else tx.eval(part) for part in parts])
 
 
-def _captured_run(tx: Evaluator, block: Sequence[ast.stmt]) -> int:
+def _one_of(tx: Evaluator, run: Sequence[ast.stmt]) -> VariableTracker:
+    """What a run returns whose ways out differ in form."""
+    bound = names_in(run, stores_only=True)
+    choices: list[VariableTracker] = []
+    for number, way in enumerate(ways_of(run)):
+        known = {id(part): name for name, part in own_parts(way, number, bound)}
+        items = [
+            tx.locals.pop(known[id(part)]) if id(part) in known else tx.eval(part)
+            for part in (way.elts if isinstance(way, ast.Tuple) else filter(None, [way]))
+        ]
+        choices.append(TupleTracker(items) if isinstance(way, ast.Tuple) else (items or [Constant(None)])[0])
+    return OneOf(tx.locals.pop(WAY), choices)
+
+
+def _captured_run(tx: Evaluator, block: Sequence[ast.stmt], *, ends_function: bool) -> int:
     """How many statements from the first on were captured as one region; 0 if that is left to the first alone."""
-    for length in runs_from(block):
+    may_differ = ends_function and tx.output.flow is None and not tx.output.differentiating
+    for length in runs_from(block, ends_function=may_differ):
         run = block[:length]
         if not any(_is_special(tx, s) for s in run) and capture_run(tx, run):
             return length

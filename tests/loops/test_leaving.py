@@ -301,3 +301,21 @@ def test_no_return_is_lost(text: str, backend: str) -> None:
     for limit in (0.9, 0.5, 9.0, 1.01, 1.9, 1e-9, -1.0):
         for size in (50, 50, 1, 0):
             assert outcome(compiled, [x[:size], limit]) == outcome(plain, [x[:size], limit])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("a tuple, or nothing", "None at the end", "nothing in the loop", "tuples of several lengths"),
+        *("a tuple or a number", "from two loops", "while", "text"),
+    ],
+)
+def test_how_a_loop_was_left_is_a_result_of_its_region(name: str) -> None:
+    """One kernel, without a graph break, for values of several forms."""
+    compiled = jm.compile(define(NOT_ONE_KIND[name], f"loop {name}", np=np))
+    for limit in (0.9, 9.0):
+        outcome(compiled, [np.random.default_rng(0).random(50), limit])
+    calls = loop_calls(compiled)
+    assert calls
+    assert all(call.compiled is not None for call in calls)
+    assert not compiled.jit.breaks()

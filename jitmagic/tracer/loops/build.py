@@ -193,7 +193,7 @@ class Builder:
     def _store_name(self, target: ast.Name, value: ast.expr | None, operate: tuple[Any, ast.expr] | None) -> Block:
         if operate is None:
             assert value is not None
-            return self.simple([value], lambda e, nodes: bind(target.id, e.make(nodes[0])))
+            return self.simple([value], lambda e, nodes: bind(target.id, e.value(nodes[0])))
         read = ast.copy_location(ast.Name(target.id, ast.Load()), target)
         return self.simple(
             [read, operate[1]], lambda e, nodes: bind(target.id, e.operate(operate[0], nodes[0], nodes[1]))

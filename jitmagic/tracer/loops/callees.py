@@ -18,7 +18,7 @@ from typing import Any
 
 from jitmagic.tracer.frame import Frame, frame_of
 from jitmagic.tracer.loops.comprehended import renamed, scoped
-from jitmagic.tracer.loops.leaving import without_returns
+from jitmagic.tracer.loops.leaving import may_end_without, without_returns
 from jitmagic.tracer.loops.rules import refuse
 from jitmagic.tracer.variables.functions import NestedFunction
 
@@ -34,7 +34,7 @@ def body_of(
     serial: int,
     is_array: Callable[[ast.expr], bool],
 ) -> list[ast.stmt]:
-    """Statements that bind ``result`` to what the call gives; without a value they leave it unbound.
+    """Statements that bind ``result`` to what the call gives.
 
     Raises Unsupported for callees that are more than positional parameters and statements.
     """
@@ -50,7 +50,8 @@ def body_of(
     first = [_set(prefix + p, value, node) for p, value in given.items() if p not in arrays]
     names = {name: prefix + name for name in frame.local_names if name not in arrays}
     body = [_Renamed(names, arrays).visit(copy.deepcopy(s)) for s in scoped(frame.body)]
-    made = [*first, *without_returns(body, result, node)]
+    nothing = [_set(result, ast.Constant(None), node)] if may_end_without(frame.body) else []
+    made = [*first, *nothing, *without_returns(body, result, node)]
     return [_moved(s, serial) for s in made]
 
 

@@ -16,22 +16,24 @@ import numpy as np
 from jitmagic.errors import Unsupported
 from jitmagic.graph import region as ir
 from jitmagic.graph.meta import ArrayMeta, Meta, PyMeta
-from jitmagic.graph.region_call import RegionCall
+from jitmagic.graph.region_call import RegionCall, kind_of
 from jitmagic.ops.record import Arguments, Inferred, Op
 from jitmagic.tracer.loops.build import Builder, leaves
 from jitmagic.tracer.loops.comprehended import scoped
-from jitmagic.tracer.loops.kinds import CODES, UNBOUND, Kinds, Types, tag, variable
+from jitmagic.tracer.loops.kinds import CODES, NO_NUMBERS, UNBOUND, Kinds, Types, tag, variable
 from jitmagic.tracer.loops.leaving import has_return
 from jitmagic.tracer.loops.plain import plain_function
 from jitmagic.tracer.loops.prune import prune
 from jitmagic.tracer.loops.rules import refuse
 from jitmagic.tracer.loops.runs import RETURNED, TEMPORARY, as_statements, returned_parts
 from jitmagic.tracer.loops.surroundings import Surroundings, scalar_type
+from jitmagic.tracer.loops.ways import PART, WAY
 from jitmagic.tracer.names import names_in
 from jitmagic.tracer.operands import wrap_node
 from jitmagic.tracer.signals import NotConstant, Raised
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
+from jitmagic.tracer.variables.constant import Constant
 
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
@@ -73,7 +75,10 @@ def _attempt(tx: Evaluator, nodes: Nodes) -> BaseException | None:
 
 def kinds_of(tx: Evaluator, nodes: Nodes, name: str) -> tuple[str, ...]:
     """What a variable may be after the statements, without adding them to anything."""
-    return tuple(k for k in _built(tx, nodes).types.get(name, UNBOUND).all if k != "unbound")
+    found = tuple(k for k in _built(tx, nodes).types.get(name, UNBOUND).all if k != "unbound")
+    if "none" in found:
+        raise refuse("None among numbers")
+    return found
 
 
 def writes_arrays(tx: Evaluator, nodes: Nodes) -> bool:
@@ -82,7 +87,8 @@ def writes_arrays(tx: Evaluator, nodes: Nodes) -> bool:
 
 
 def _built(tx: Evaluator, nodes: Nodes) -> Builder:
-    statements = scoped(nodes)
+    rebound = frozenset(names_in(nodes, stores_only=True))
+    statements = [*_set_to_none(tx, rebound, nodes[0]), *scoped(nodes)]
     rebound = frozenset(names_in(statements, stores_only=True))
     start = {n: Kinds((str(scalar_type(v)),)) for n, v in _entry(tx, rebound).items()}
     builder = Builder(Surroundings(tx, rebound), start, rebound)
@@ -114,7 +120,10 @@ def capture_values(
     ``of`` are the statements of the function that these were made of, ``also`` names that they have besides.
     Raises Unsupported and its kin where that cannot be; nothing is rebound then.
     """
-    statements = scoped(as_statements(nodes))
+    made = as_statements(nodes)
+    rebound = frozenset(names_in(made, stores_only=True))
+    nothing = _set_to_none(tx, rebound, nodes[0])
+    statements = [*nothing, *scoped(made)]
     rebound = frozenset(names_in(statements, stores_only=True))
     own = {n for n in rebound if not n.startswith(TEMPORARY)}
     if own and (tx.scopes or any(map(_is_shared(tx), own)) or not own <= tx.frame.local_names):
@@ -122,7 +131,7 @@ def capture_values(
     outside = Surroundings(tx, rebound)
     entry = _entry(tx, rebound)
     bound = {*tx.locals, *(n for n, c in tx.cells.items() if c.content is not None)}
-    if foreign := (rebound & bound) - set(entry) & _loaded_in(nodes):
+    if foreign := (rebound & bound) - set(entry) - names_in(nothing) & _loaded_in(nodes):
         raise refuse(f"{', '.join(sorted(foreign))}, which holds no number before the loop")
     start = {name: Kinds((str(scalar_type(value)),)) for name, value in entry.items()}
     builder = Builder(outside, dict(start), rebound)
@@ -143,7 +152,22 @@ def capture_values(
     scalars += [ir.ScalarParameter(variable(name, k.place).name, k.place) for name, k in start.items()]
     given = tuple(results.values())
     region = ir.Region(arrays, tuple(scalars), prune((*first, *body, *last), given), given, nodes[0].lineno)
-    _add_node(tx, _Captured(nodes, outside, entry, results, region))
+    _add_node(tx, _Captured([*nothing, *nodes], outside, entry, results, region))
+    for name in needed:
+        if builder.types.get(name, UNBOUND).all == ("none",):
+            tx.store_name(name, Constant(None))
+
+
+def _set_to_none(tx: Evaluator, rebound: frozenset[str], place: ast.stmt) -> list[ast.stmt]:
+    """Statements for what is None before the loop: the region has no parameters of that type."""
+    values = {name: tx.realize(value) for name, value in _held(tx).items() if name in rebound}
+    names = sorted(n for n, v in values.items() if isinstance(v, Constant) and v.value is None)
+    made = (ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in names)
+    return [ast.fix_missing_locations(ast.copy_location(each, place)) for each in made]
+
+
+def _held(tx: Evaluator) -> dict[str, VariableTracker]:
+    return {**tx.locals, **{n: c.content for n, c in tx.cells.items() if c.content is not None}}
 
 
 def _is_shared(tx: Evaluator) -> Callable[[str], bool]:
@@ -153,7 +177,7 @@ def _is_shared(tx: Evaluator) -> Callable[[str], bool]:
 
 def _entry(tx: Evaluator, rebound: frozenset[str]) -> dict[str, VariableTracker]:
     """The numbers that the names hold before the loop; other values are not for a region to read."""
-    held = {**tx.locals, **{n: c.content for n, c in tx.cells.items() if c.content is not None}}
+    held = _held(tx)
     values = {name: tx.realize(held[name]) for name in sorted(rebound & set(held))}
     return {name: value for name, value in values.items() if scalar_type(value) is not None}
 
@@ -173,25 +197,30 @@ def _results(needed: Sequence[str], start: Types, types: Types) -> tuple[tuple[i
     for name in needed:
         kinds = types.get(name, UNBOUND)
         kind = _expected(kinds, start.get(name, UNBOUND))
-        if kind == "unbound":
+        if kind in NO_NUMBERS:
             continue
         results[name] = variable(name, kind)
         if len(kinds.all) > 1:
-            is_other = ir.Compare("ne", tag(name), ir.Const(CODES[kind], "pyint"))
+            is_other: ir.Expr = ir.Compare("ne", tag(name), ir.Const(CODES[kind], "pyint"))
+            if name.startswith(PART):  # of a way that was not taken
+                has_value = ir.Compare("ne", tag(name), ir.Const(CODES["unbound"], "pyint"))
+                is_other = ir.Logic("and", (has_value, is_other))
             last.append(ir.If(is_other, (ir.Leave(),)))
     return tuple(last), results
 
 
 def _expected(kinds: Kinds, before: Kinds) -> str:
     """The kind that a variable most likely has after the loop: one that the loop gives it."""
-    made = [k for k in kinds.all if k != "unbound" and k not in before.all]
-    return made[-1] if made else kinds.all[-1]
+    numbers = [k for k in kinds.all if k not in NO_NUMBERS]
+    made = [k for k in numbers if k not in before.all]
+    return (made or numbers or kinds.all)[-1]
 
 
 def _needed(tx: Evaluator, nodes: Nodes, rebound: frozenset[str]) -> list[str]:
     """The names that may be read after the statements, by themselves too if a loop is around them."""
     parts = [p for p in returned_parts(nodes) or () if isinstance(p, str)]
-    read = {RETURNED, *parts, *_reads(tx.frame.node, nodes, frozenset())}
+    ways = (n for n in rebound if n == WAY or n.startswith(PART))
+    read = {RETURNED, *parts, *ways, *_reads(tx.frame.node, nodes, frozenset())}
     if _is_inside_a_loop(tx.frame.node, nodes[0]):
         read |= {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
     return sorted(rebound & read)
@@ -226,7 +255,8 @@ def _is_inside_a_loop(tree: ast.AST, node: ast.AST) -> bool:
 def _add_node(tx: Evaluator, captured: _Captured) -> None:
     outside, region = captured.outside, captured.region
     metas = tuple(_result_meta(v) for v in captured.results.values())
-    plain = plain_function(tx, captured.nodes, outside, list(captured.entry), list(captured.results))
+    missing = {n: kind_of(v.type)(0) for n, v in captured.results.items() if n.startswith(PART)}
+    plain = plain_function(tx, captured.nodes, outside, [*captured.entry], [*captured.results], missing)
     op = Op(
         "loop",
         RegionCall(region, plain),

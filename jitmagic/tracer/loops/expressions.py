@@ -61,6 +61,10 @@ class Outside:
         """The number that it denotes, as a parameter of the region."""
         raise NotImplementedError
 
+    def is_none(self, node: ast.expr) -> bool:
+        """Whether it denotes None, and the loop does not rebind it."""
+        raise NotImplementedError
+
     def function(self, node: ast.expr) -> str | None:
         """The full name of the function that it denotes (``math.sqrt``, ``builtins.abs``)."""
         raise NotImplementedError
@@ -87,6 +91,14 @@ class Expressions:
     counters: Mapping[str, ir.Var]
 
     def make(self, node: ast.expr) -> ir.Expr:
+        """A number."""
+        made = self.value(node)
+        if made.type == "none":
+            raise refuse(f"{ast.unparse(node)}, which is None")
+        return made
+
+    def value(self, node: ast.expr) -> ir.Expr:
+        """A number, or None."""
         handler = _EXPRESSIONS.get(type(node))
         if handler is None:
             raise refuse(f"the expression {ast.unparse(node)}")
@@ -95,13 +107,27 @@ class Expressions:
     def truth(self, node: ast.expr) -> ir.Expr:
         """An expression as a condition."""
         if isinstance(node, ast.BoolOp):
-            word = "and" if isinstance(node.op, ast.And) else "or"
-            return ir.Logic(word, tuple(self.truth(v) for v in node.values))
+            return self._any_or_all(node)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return ir.Not(self.truth(node.operand))
         if isinstance(node, ast.Compare):
             return _compared(self, node)
-        return _as_condition(self.make(node))
+        return _as_condition(self.value(node))
+
+    def _any_or_all(self, node: ast.BoolOp) -> ir.Expr:
+        """What is known to decide ends it: what follows may have no meaning then (``v is None or v < 1``)."""
+        decides = isinstance(node.op, ast.Or)
+        tests: list[ir.Expr] = []
+        for each in node.values:
+            test = self.truth(each)
+            if not isinstance(test, ir.Const):
+                tests.append(test)
+            elif bool(test.value) == decides:
+                tests.append(test)
+                break
+        if len(tests) < 2:
+            return tests[0] if tests else ir.Const(not decides, "pybool")
+        return ir.Logic("or" if decides else "and", tuple(tests))
 
     def index(self, node: ast.expr, array: ir.ArrayParameter) -> tuple[ir.Expr, ...]:
         parts = node.elts if isinstance(node, ast.Tuple) else [node]
@@ -125,15 +151,20 @@ def cast(value: ir.Expr, kind: str) -> ir.Expr:
 
 
 def _as_condition(value: ir.Expr) -> ir.Expr:
+    if value.type == "none":
+        return ir.Const(False, "pybool")
     if value.type in ("pybool", "bool"):
         return value
     return ir.Compare("ne", value, ir.Cast(ir.Const(0, "pyint"), value.type) if value.type != "pyint" else _ZERO)
 
 
 _ZERO = ir.Const(0, "pyint")
+_NONE = ir.Const(0, "none")
 
 
 def _constant(e: Expressions, node: ast.Constant) -> ir.Expr:
+    if node.value is None:
+        return _NONE
     kind = LITERAL_TYPES.get(type(node.value))
     if kind is None or (kind == "pyint" and not -WORD < node.value < WORD):  # type: ignore[operator]  # an int here
         raise refuse(f"the constant {node.value!r}")
@@ -249,6 +280,8 @@ def _compare(e: Expressions, node: ast.Compare) -> ir.Expr:
 
 def _compared(e: Expressions, node: ast.Compare, *, as_value: bool = False) -> ir.Expr:
     """Comparisons; as a condition the type of the outcome does not matter, as a value it does."""
+    if isinstance(node.ops[0], ast.Is | ast.IsNot):
+        return _is_none(e, node)
     left = e.make(node.left)
     tests: list[ir.Expr] = []
     for op, right_node in zip(node.ops, node.comparators, strict=True):
@@ -266,6 +299,25 @@ def _compared(e: Expressions, node: ast.Compare, *, as_value: bool = False) -> i
     return ir.Logic("and", tuple(tests), tests[0].type)
 
 
+def _is_none(e: Expressions, node: ast.Compare) -> ir.Expr:
+    """``v is None``, which the kind of a variable tells."""
+    by = node.comparators[0]
+    if (
+        len(node.ops) > 1
+        or not isinstance(by, ast.Constant)
+        or by.value is not None
+        or not isinstance(node.left, ast.Name)
+    ):
+        raise refuse(f"the comparison {ast.unparse(node)}")
+    if node.left.id in e.kinds:
+        is_none = e.kinds[node.left.id] == "none"
+    else:
+        is_none = e.outside.is_none(node.left)
+        if not is_none and e.outside.array(node.left) is None:
+            e.make(node.left)
+    return ir.Const(is_none == isinstance(node.ops[0], ast.Is), "pybool")
+
+
 def _bool(e: Expressions, node: ast.BoolOp) -> ir.Expr:
     made = tuple(e.make(v) for v in node.values)
     if {m.type for m in made} not in ({"pybool"}, {"bool"}):
@@ -275,7 +327,7 @@ def _bool(e: Expressions, node: ast.BoolOp) -> ir.Expr:
 
 def _conditional(e: Expressions, node: ast.IfExp) -> ir.Expr:
     test = e.truth(node.test)
-    body, orelse = e.make(node.body), e.make(node.orelse)
+    body, orelse = e.value(node.body), e.value(node.orelse)
     if body.type != orelse.type:
         raise Turn(node)
     return ir.Logic("choose", (test, body, orelse), body.type)

@@ -14,7 +14,19 @@ from dataclasses import dataclass
 from jitmagic.graph import region as ir
 from jitmagic.tracer.loops.rules import FLOATS, INTS, is_numpy
 
-__all__ = ["CODES", "UNBOUND", "Kinds", "Types", "coerce", "join", "join_all", "same_arithmetic", "tag", "variable"]
+__all__ = [
+    "CODES",
+    "NO_NUMBERS",
+    "UNBOUND",
+    "Kinds",
+    "Types",
+    "coerce",
+    "join",
+    "join_all",
+    "same_arithmetic",
+    "tag",
+    "variable",
+]
 
 CODES: Mapping[str, int] = {kind: code for code, kind in enumerate(ir.KINDS)}
 _SAME_ARITHMETIC = {("float64", "pyfloat"), ("int64", "pyint"), ("bool", "pybool")}
@@ -33,6 +45,7 @@ class Kinds:
         return self.all[0] if len(self.all) == 1 else self.shared
 
 
+NO_NUMBERS = ("unbound", "none")
 UNBOUND = Kinds(("unbound",))
 Types = dict[str, Kinds]  # by Python name; a name that is missing is unbound
 
@@ -56,7 +69,7 @@ def join(one: Kinds, other: Kinds) -> Kinds:
 
 
 def _shared(kinds: tuple[str, ...]) -> str:
-    candidate = next((k for k in kinds if is_numpy(k) and k != "unbound"), "pyfloat")
+    candidate = next((k for k in kinds if is_numpy(k) and k not in NO_NUMBERS), "pyfloat")
     fits = candidate in kinds and all(k == candidate or _widens(k, candidate) for k in kinds)
     return candidate if fits else ""
 

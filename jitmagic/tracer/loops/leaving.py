@@ -17,13 +17,30 @@ from typing import Any
 
 from jitmagic.tracer.loops.rules import refuse
 
-__all__ = ["has_return", "part_name", "without_else", "without_returns"]
+__all__ = ["has_return", "may_end_without", "part_name", "without_else", "without_returns"]
 
 Loop = ast.For | ast.While
 
 
 def has_return(statement: ast.stmt) -> bool:
     return any(isinstance(n, ast.Return) for n in ast.walk(statement))
+
+
+def may_end_without(body: Sequence[ast.stmt]) -> bool:
+    """Whether a function, as its syntax tells, may return single values, and also end without one."""
+    returns = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Return)]
+    single = [n for n in returns if n.value is not None and not isinstance(n.value, ast.Tuple)]
+    return bool(single) and (len(single) < len(returns) or not _always_ends(body))
+
+
+def _always_ends(body: Sequence[ast.stmt]) -> bool:
+    last = body[-1] if body else None
+    if isinstance(last, ast.If):
+        return _always_ends(last.body) and _always_ends(last.orelse)
+    if isinstance(last, ast.While):
+        forever = isinstance(last.test, ast.Constant) and bool(last.test.value)
+        return forever and not any(isinstance(n, ast.Break) for n in ast.walk(last))
+    return isinstance(last, ast.Return | ast.Raise)
 
 
 def without_returns(body: Sequence[ast.stmt], result: str, place: Any) -> list[ast.stmt]:

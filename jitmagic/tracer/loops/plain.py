@@ -37,9 +37,17 @@ class _Rename(ast.NodeTransformer):
 
 
 def plain_function(
-    tx: Evaluator, nodes: Sequence[ast.stmt], outside: Surroundings, carried: Sequence[str], results: Sequence[str]
+    tx: Evaluator,
+    nodes: Sequence[ast.stmt],
+    outside: Surroundings,
+    carried: Sequence[str],
+    results: Sequence[str],
+    missing: Mapping[str, Any],
 ) -> FunctionType:
-    """The statements as a function of the region's operands that returns the tuple of its results."""
+    """The statements as a function of the region's operands that returns the tuple of its results.
+
+    ``missing`` are values of results that the statements may leave without one.
+    """
     texts = [*outside.arrays, *outside.scalars]
     names = {text: text if text.isidentifier() else f"_jm_p{i}" for i, text in enumerate(texts)}
     functions = {text: f"_jm_f{i}" for i, text in enumerate(outside.functions)}
@@ -47,7 +55,7 @@ def plain_function(
     given = [*_definitions(outside.nested), *as_statements(nodes)]
     body = [_Rename({**functions, **names}).visit(copy.deepcopy(n)) for n in given]
     give = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in results], ast.Load()))
-    parameters = [*(names[t] for t in texts), *carried, *functions.values(), LEAVE]
+    parameters = [*(names[t] for t in texts), *carried, *functions.values(), LEAVE, *missing]
     args = ast.arguments([], [ast.arg(p) for p in parameters], None, [], [], None, [])
     definition = ast.FunctionDef("loop", args, [*body, ast.copy_location(give, nodes[-1])], [], None, None)
     definition.type_params = []  # type: ignore[attr-defined]  # asked for from Python 3.12 on
@@ -56,7 +64,7 @@ def plain_function(
         code = compile(module, tx.frame.filename, "exec", dont_inherit=True)
     own = next(c for c in code.co_consts if hasattr(c, "co_code"))
     own = own.replace(co_name=tx.frame.code.co_name, co_qualname=tx.frame.code.co_qualname)
-    return FunctionType(own, tx.globals, "loop", tuple(values.values()))
+    return FunctionType(own, tx.globals, "loop", (*values.values(), *missing.values()))
 
 
 def _definitions(nested: Mapping[str, FunctionNode]) -> Iterator[ast.stmt]:

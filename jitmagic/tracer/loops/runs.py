@@ -16,34 +16,41 @@ import copy
 from collections.abc import Sequence
 
 from jitmagic.tracer.loops.leaving import has_return, part_name, without_returns
+from jitmagic.tracer.loops.ways import has_ways, numbered
 from jitmagic.tracer.names import names_in
 
-__all__ = ["RETURNED", "TEMPORARY", "as_statements", "returned_parts", "runs_from"]
+__all__ = ["RETURNED", "TEMPORARY", "as_statements", "has_numbers", "returned_parts", "returns_ways", "runs_from"]
 
 TEMPORARY = "_jm"  # what names of ours begin with
 RETURNED = f"{TEMPORARY}_return"  # holds the value of a ``return`` that is part of a region
 _LOOPS = (ast.For, ast.While)
 
 
-def runs_from(block: Sequence[ast.stmt]) -> list[int]:
-    """Lengths to try, longest first: runs with more than one statement that start here and have a loop in them."""
-    end = _longest(block)
+def runs_from(block: Sequence[ast.stmt], *, ends_function: bool) -> list[int]:
+    """Lengths to try, longest first: runs with more than one statement that start here and have a loop in them.
+
+    ``ends_function`` if the end of the block is one of the function, and what it returns may be of several forms.
+    """
+    end = _longest(block, ends_function=ends_function)
     loops = [k for k in range(end) if isinstance(block[k], _LOOPS)]
     if not loops:
         return []
     if any(has_return(block[k]) for k in loops):
-        return [end] if isinstance(block[end - 1], ast.Return) else []
+        at_end = ends_function and end == len(block) and has_ways(block)
+        return [end] if isinstance(block[end - 1], ast.Return) or at_end else []
     return [n for n in dict.fromkeys((end, loops[-1] + 1)) if n > 1]
 
 
-def _longest(block: Sequence[ast.stmt]) -> int:
+def _longest(block: Sequence[ast.stmt], *, ends_function: bool) -> int:
     """How many statements from the start on may be part of one region, as far as their syntax tells."""
     bound: set[str] = set()
     for position, statement in enumerate(block):
         if isinstance(statement, ast.Return):
             leaves = any(map(has_return, block[:position]))
-            taken = _has_numbers(block[: position + 1]) if leaves else _is_taken_along(statement, bound)
-            return position + taken
+            if not leaves:
+                return position + _is_taken_along(statement, bound)
+            taken = block[: position + 1]
+            return position + (has_numbers(taken) or (ends_function and has_ways(taken)))
         if isinstance(statement, _LOOPS):
             bound |= names_in([statement], stores_only=True) | _written(statement)
             continue
@@ -63,12 +70,18 @@ def _is_taken_along(node: ast.Return, bound: set[str]) -> bool:
     return bool(names_in([ast.Expr(node.value)]) & bound)
 
 
-def _has_numbers(block: Sequence[ast.stmt]) -> bool:
+def has_numbers(block: Sequence[ast.stmt]) -> bool:
     """Whether what the block returns may be numbers, as its syntax tells, or tuples of them, all of one length."""
     values = _returned_values(block)
-    if any(v is None or isinstance(v, ast.List) for v in values):
+    if any(v is None or isinstance(v, ast.List) or _holds_no_number(v) for v in values):
         return False
     return not any(isinstance(v, ast.Tuple) for v in values) or returned_parts(block) is not None
+
+
+def _holds_no_number(value: ast.expr) -> bool:
+    """Whether a constant that is no number is the value, or in it."""
+    parts = value.elts if isinstance(value, ast.Tuple) else [value]
+    return any(isinstance(p, ast.Constant) and not isinstance(p.value, int | float) for p in parts)
 
 
 def _returned_values(block: Sequence[ast.stmt]) -> list[ast.expr | None]:
@@ -119,10 +132,17 @@ def as_statements(nodes: Sequence[ast.stmt]) -> list[ast.stmt]:
     """The statements of a region; the value of each ``return`` goes to ``RETURNED``, or to ``returned_parts``."""
     if not any(map(has_return, nodes)):
         return list(nodes)
+    if returns_ways(nodes):
+        return without_returns(numbered(nodes), RETURNED, nodes[0])
     parts = returned_parts(nodes) or []
     fixed = [i for i, part in enumerate(parts) if isinstance(part, ast.Name)]
     given = [_WithoutFixed(fixed).visit(copy.deepcopy(n)) for n in nodes] if fixed else nodes
     return without_returns(given, RETURNED, nodes[0])
+
+
+def returns_ways(nodes: Sequence[ast.stmt]) -> bool:
+    """Whether what the statements return is of several forms, or some of it is no number."""
+    return any(map(has_return, nodes)) and not (isinstance(nodes[-1], ast.Return) and has_numbers(nodes))
 
 
 class _WithoutFixed(ast.NodeTransformer):

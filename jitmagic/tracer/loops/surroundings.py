@@ -64,7 +64,7 @@ class Surroundings(Outside):
     rebound: frozenset[str]
     arrays: dict[str, tuple[ir.ArrayParameter, ArrayTracker]] = field(default_factory=dict)
     scalars: dict[str, tuple[ir.Var, VariableTracker]] = field(default_factory=dict)
-    functions: dict[str, Any] = field(default_factory=dict)
+    functions: dict[str, Any] = field(default_factory=dict)  # and what else never changes
     nested: dict[str, FunctionNode] = field(default_factory=dict)  # functions of this frame, by name
 
     def _value(self, node: ast.expr) -> VariableTracker | None:
@@ -112,6 +112,13 @@ class Surroundings(Outside):
         made = ir.Var(f"c{len(self.scalars)}", kind)
         self.scalars[text] = (made, value)
         return made
+
+    def is_none(self, node: ast.expr) -> bool:
+        value = self._value(node)
+        found = isinstance(value, Constant) and value.value is None
+        if found:
+            self.functions[ast.unparse(node)] = None
+        return found
 
     def function(self, node: ast.expr) -> str | None:
         if isinstance(node, ast.Name) and node.id in OWN_FUNCTIONS:
