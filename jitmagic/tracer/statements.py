@@ -39,10 +39,11 @@ BACKWARDS = "reversed"  # whose value Python has only where it knows how many el
 def run_block(tx: Evaluator, block: Sequence[ast.stmt]) -> Flow:
     """Evaluate statements in order until one leaves the block."""
     whole, after = tx.whole_rests[-1]
+    ends_function = block is whole and not after and tx.parent is None
     index = -1
     while (index := index + 1) < len(block):
         statement = block[index]
-        taken = _captured_run(tx, block[index:], ends_function=is_whole and tx.parent is None)
+        taken = _captured_run(tx, block[index:], ends_function=ends_function)
         if taken:
             run = block[index : index + taken]
             index += taken - 1
