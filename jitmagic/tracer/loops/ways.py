@@ -46,7 +46,8 @@ def numbered(block: Sequence[ast.stmt]) -> list[ast.stmt]:
     copied = [copy.deepcopy(statement) for statement in block]
     numbers = {node: number for number, node in enumerate(_returns(copied))}
     tree = ast.Module([_set(WAY, ast.Constant(len(numbers)), block[0]), *copied], [])
-    return _Numbered(numbers, bound).visit(tree).body  # type: ignore[no-any-return]  # statements
+    made: list[ast.stmt] = _Numbered(numbers, bound).visit(tree).body
+    return made
 
 
 class _Numbered(ast.NodeTransformer):
