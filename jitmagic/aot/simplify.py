@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jitmagic.aot.joint.watches import DropWatches
 from jitmagic.aot.stores import StoreParts, surely_casts
-from jitmagic.graph import Graph, Node
+from jitmagic.graph import Graph, Node, ShapeEnv
 from jitmagic.graph.passes import CommonSubexpressions, DeadCode, Pass, run_passes
 from jitmagic.ops.functional import UPDATE, PureCall
 from jitmagic.ops.lowering import View
@@ -33,6 +33,11 @@ def _bases(node: Node) -> tuple[Node, ...]:
     return tuple(node.args[p] for p in call.row.writes) if isinstance(call, PureCall) else ()
 
 
+def _picks(node: Node, row: Op) -> bool:
+    """Whether elements are picked by a list that stands in the program, which nobody has compared with the sizes."""
+    return node.view_of is None and row.may_raise(node.args, node.kwargs, ShapeEnv())
+
+
 def may_drop(node: Node) -> bool:
     """False for what NumPy may warn about or refuse when it sees the data: the plain run does it, read or not."""
     if node.kind != "call":
@@ -43,5 +48,5 @@ def may_drop(node: Node) -> bool:
     if row is UPDATE:
         return surely_casts(node)
     if node.view_of is not None or isinstance(row.lower, View):
-        return len(set(node.operands())) == 1  # an index that only the data tell may be out of bounds
+        return len(set(node.operands())) == 1 and not _picks(node, row)  # an index may be out of bounds
     return row.lower is not None and not row.raises

@@ -139,3 +139,16 @@ def test_random_draws_happen_once_even_if_the_call_fails() -> None:
             call(X, np.array([99]))
         streams.append(np.random.rand())
     assert streams[0] == streams[1]
+
+
+def picks_for_nobody(x):
+    np.isinf(x[..., [0, 5]])
+    return x * 2.0
+
+
+def test_what_nobody_reads_is_out_of_bounds_all_the_same() -> None:
+    compiled = jm.compile(picks_for_nobody)
+    np.testing.assert_array_equal(compiled(X), X * 2.0)
+    for x in (X[:3], X[:3], X[:0]):
+        with pytest.raises(IndexError, match="out of bounds"):
+            compiled(x)
