@@ -10,6 +10,7 @@ import numpy as np
 from jitmagic.graph.meta import ArrayMeta, PyMeta
 from jitmagic.ops.describe import array_meta, describe
 from jitmagic.ops.gradients import as_operand
+from jitmagic.ops.gradients.shapes import shape_of
 from jitmagic.ops.record import Arguments, Inferred, Op
 from jitmagic.ops.refusals import unsupported
 from jitmagic.ops.registry import op
@@ -34,7 +35,13 @@ def _to_bool(array: Any) -> bool:
 
 
 def _from_number(g: Any, ans: Any, array: Any) -> Any:
-    return as_operand(np.asarray(g), array)
+    return as_operand(g if hasattr(g, "dtype") else np.asarray(g), array)
+
+
+def _from_numbers(g: Any, ans: Any, array: Any) -> Any:
+    """Of a list of numbers: None stands for those that nothing came back to."""
+    given = (*g, *(None,) * (shape_of(array)[0] - len(g)))
+    return as_operand(np.stack([np.zeros((), array.dtype) if each is None else each for each in given]), array)
 
 
 def _meta(kind: type) -> Any:
@@ -68,7 +75,7 @@ def _list(array: Any) -> Any:
     return array.tolist()
 
 
-TO_LIST = op("to_list", _list, meta=_listed)
+TO_LIST = op("to_list", _list, meta=_listed, vjp=(_from_numbers,))
 
 
 def _contained(call: Arguments) -> Inferred:

@@ -15,6 +15,7 @@ from jitmagic.graph.meta import ArrayMeta, PyMeta
 from jitmagic.graph.shapes import SymInt
 from jitmagic.ops.describe import replace_leaves
 from jitmagic.ops.differentiable import differentiable, rules_of_method
+from jitmagic.ops.extern_sizes import sizes_of
 from jitmagic.ops.lowering import InnerLoop
 from jitmagic.ops.probing import probe, probe_as_it_is
 from jitmagic.ops.record import Arguments, Inferred, Op, Rules
@@ -144,7 +145,7 @@ def _extern_rule(call: Arguments) -> Inferred:
             raise Unsupported("extern-unknown", f"{call.op.name} with {key}=")
     module = getattr(call.op.call, "__module__", None) or ""
     if module.startswith(("numpy.fft", "scipy.fft")):
-        return probe_as_it_is(call)
+        return probe_as_it_is(call, sizes_of(call.op.call) if call.args else None)
     leaves = _leaves((call.args, dict(call.kwargs)))
     if not any(isinstance(leaf, ArrayMeta | PyMeta | SymInt | np.ndarray) for leaf in leaves):
         return probe(call)  # of constants: what it gives now it gives always

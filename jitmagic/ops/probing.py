@@ -7,10 +7,11 @@ anything else depends on more than sizes and becomes a run-time size. Sizes that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import prod
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from jitmagic.ops.refusals import is_small, run_hollow
 from jitmagic.ops.sizes import same_size
 from jitmagic.ops.surrogates import surrogate
 
-__all__ = ["probe", "probe_at_hints"]
+__all__ = ["Sizes", "probe", "probe_at_hints", "sized"]
 
 AS_THEY_ARE = 1 << 18  # elements that a trial at full size may have
 SMALL_TOTAL = 512  # elements: up to here known sizes stay as they are
@@ -61,6 +62,18 @@ class Draw:
             return ONE_OF_TYPE[value.type]
         return self.size(value) if isinstance(value, SymInt) else value
 
+    def shaped(self, call: Arguments) -> Arguments:
+        """The call with the numbers of this draw in place of its sizes; arrays have a shape and nothing else."""
+
+        def leaf(value: Any) -> Any:
+            if isinstance(value, ArrayMeta | np.ndarray | np.generic):
+                shape = tuple(self.size(n) for n in value.shape)
+                return SimpleNamespace(shape=shape, ndim=len(shape), size=prod(shape))
+            return self.size(value) if isinstance(value, SymInt) else value
+
+        args, kwargs = replace_leaves((call.args, dict(call.kwargs)), leaf)
+        return Arguments(call.op, args, kwargs, call.env)
+
     def run(self, call: Arguments) -> Any:
         """The operation on small arrays."""
         self.made.clear()
@@ -70,6 +83,12 @@ class Draw:
 
 
 Counted = Callable[[int, int], bool]
+Sizes = Callable[[Arguments], Iterable[Dim]]
+
+
+def sized(sizes: Sizes) -> Callable[[Arguments], Inferred]:
+    """The rule of functions whose results have sizes that ``sizes(call)`` computes from those of the operands."""
+    return lambda call: probe(call, sizes=sizes)
 
 
 def counted(call: Arguments) -> Inferred:
@@ -78,13 +97,19 @@ def counted(call: Arguments) -> Inferred:
 
 
 def probe(
-    call: Arguments, *, counted: Counted | None = None, trust_constants: bool = True, offsets: bool = False
+    call: Arguments,
+    *,
+    counted: Counted | None = None,
+    trust_constants: bool = True,
+    offsets: bool = False,
+    sizes: Sizes | None = None,
 ) -> Inferred:
     """The general rule. Raises what NumPy raises; Unsupported if the result is nothing that a graph can hold.
 
     ``counted(entry, axis)`` names sizes that depend on data. Without ``trust_constants`` a size that is no size of an
     operand counts as such even if both draws agree on it. With ``offsets`` a size may be that of an operand and a
-    number more or less, the same at every call.
+    number more or less, the same at every call. ``sizes(call)`` are sizes that the result may have besides; it asks
+    operands for ``shape``, ``ndim`` and ``size`` only.
     """
     metas = find_arrays((call.args, dict(call.kwargs)))
     _refuse_overwriting(call)
@@ -99,19 +124,18 @@ def probe(
         else:
             draws, results = _again(call, metas)
     with Quiet():  # looking at the flags of what np.broadcast_arrays gives is warned of
-        return Reading(call, draws, metas, counted or (lambda place, axis: False), trust_constants, offsets).read(
-            results
-        )
+        is_counted = counted or (lambda place, axis: False)
+        return Reading(call, draws, metas, is_counted, trust_constants, offsets, sizes).read(results)
 
 
-def probe_as_it_is(call: Arguments) -> Inferred:
+def probe_as_it_is(call: Arguments, sizes: Sizes | None = None) -> Inferred:
     """The same for a function whose sizes are no simple expression: it runs once on arrays of the sizes of this trace.
 
     Raises as ``probe`` does; for large arrays, and sizes that change from call to call, it is ``probe`` itself.
     """
     metas = find_arrays((call.args, dict(call.kwargs)))
     if any(True for _ in _symbolic(call)) or sum(prod(m.shape) for m in metas) > AS_THEY_ARE:
-        return probe(call, trust_constants=False)
+        return probe(call, trust_constants=False, sizes=sizes)
     draws = [Draw({}, {}, varied=False)]
     results = [draw.run(call) for draw in draws]
     return Reading(call, draws, metas, lambda place, axis: False, trust_constants=True).read(results)
@@ -124,7 +148,7 @@ def _of_other_values(
 
     The zeros of the second draw are weights that add up to none.
     """
-    varied = [replace(draw, varied=True, made=[]) for draw in draws]
+    varied = _varied(draws)
     with suppress(Exception):
         return varied, [draw.run(call) for draw in varied]
     alike = _of_equal_sizes(call, metas)
@@ -136,12 +160,18 @@ def _of_other_values(
 def _of_equal_sizes(call: Arguments, metas: list[ArrayMeta]) -> tuple[list[Draw], list[Any]] | None:
     """Symbols of equal value as equal ones, from now on; None if there are no symbols, or that does not help."""
     if any(True for _ in _symbolic(call)):
-        draws = _draws(call, metas, equal=True)
-        with suppress(Exception):
-            results = [draw.run(call) for draw in draws]
-            _record_equalities(call)
-            return draws, results
+        drawn = _draws(call, metas, equal=True)
+        for draws in (drawn, _varied(drawn)):
+            with suppress(Exception):
+                results = [draw.run(call) for draw in draws]
+                _record_equalities(call)
+                return draws, results
     return None
+
+
+def _varied(draws: list[Draw]) -> list[Draw]:
+    """The same sizes; no operand holds zeros only."""
+    return [replace(draw, varied=True, made=[]) for draw in draws]
 
 
 def _refuse_overwriting(call: Arguments) -> None:
@@ -162,6 +192,25 @@ def _again(call: Arguments, metas: list[ArrayMeta]) -> tuple[list[Draw], list[An
         raise Unsupported("extern-unknown", f"{call.op.name} with these sizes")
     draws = probe_at_hints(call)
     return draws, [draw.run(call) for draw in draws]
+
+
+def _of_equal_sizes(call: Arguments, metas: list[ArrayMeta]) -> tuple[list[Draw], list[Any]] | None:
+    """Symbols of equal value as equal ones, if there are any and NumPy takes such operands."""
+    hints = [n.hint for n in _symbolic(call)]
+    if len(set(hints)) == len({n.poly for n in _symbolic(call)}):
+        return None
+    drawn = _draws(call, metas, equal=True)
+    for draws in (drawn, _varied(drawn)):
+        with suppress(Exception):
+            results = [draw.run(call) for draw in draws]
+            _record_equalities(call)
+            return draws, results
+    return None
+
+
+def _varied(draws: list[Draw]) -> list[Draw]:
+    """The same sizes; no operand holds zeros only, which may be the reason for a refusal: weights that add up to 0."""
+    return [replace(draw, varied=True, made=[]) for draw in draws]
 
 
 def _record_equalities(call: Arguments) -> None:
@@ -220,6 +269,7 @@ class Reading:
     counted: Counted
     trust_constants: bool
     offsets: bool = False
+    sizes: Sizes | None = None
     run_time: list[tuple[int, int, Any]] = field(default_factory=list)
 
     def read(self, results: list[Any]) -> Inferred:
@@ -290,8 +340,12 @@ class Reading:
     def _candidates(self) -> Iterator[tuple[Dim, list[int]]]:
         """Sizes that a result may have, with their numbers in the draws.
 
-        They are those of the operands, symbolic integers that are passed, and the operands' total sizes.
+        They are those of the operands, symbolic integers that are passed, and the operands' total sizes; before them
+        what ``sizes`` names.
         """
+        if self.sizes is not None:
+            drawn = zip(*(self.sizes(draw.shaped(self.call)) for draw in self.draws), strict=True)
+            yield from zip(self.sizes(self.call), map(list, drawn), strict=True)
         seen: set[Polynomial | int] = set()
         for n in (*(n for m in self.metas for n in m.shape), *_symbolic(self.call)):
             key = n.poly if isinstance(n, SymInt) else n

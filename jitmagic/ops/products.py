@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.graph.meta import ArrayMeta
+from jitmagic.graph.shapes import Dim
 from jitmagic.ops.describe import array_meta
 from jitmagic.ops.elementwise import OPTIONS, binary_forms
 from jitmagic.ops.gradients.einsum import of_einsum, with_subscripts
@@ -24,7 +25,8 @@ from jitmagic.ops.gradients.products import (
     vecdot_rules,
     vecmat_rules,
 )
-from jitmagic.ops.probing import probe
+from jitmagic.ops.gradients.shapes import shape_of
+from jitmagic.ops.probing import probe, sized
 from jitmagic.ops.record import Arguments, Form, Inferred, Sample
 from jitmagic.ops.refusals import refuse
 from jitmagic.ops.registry import op
@@ -151,7 +153,17 @@ op(
     vjp=tensordot_rules,
     samples=(arrays((4, 3), (3, 2), axes=1), arrays((4, 3, 2), (3, 2, 5))),
 )
-op("kron", np.kron, meta=probe, warns=ALL, vjp=kron_rules, samples=(arrays((2, 3), (3, 2)),))
+
+
+def _kron_sizes(call: Arguments) -> list[Dim]:
+    """Each size is one of each operand's, multiplied; axes that one of them lacks count 1."""
+    a, b = shape_of(call.get("a")), shape_of(call.get("b"))
+    ndim = max(len(a), len(b))
+    pairs = zip((1,) * (ndim - len(a)) + a, (1,) * (ndim - len(b)) + b, strict=True)
+    return [n * m for n, m in pairs]
+
+
+op("kron", np.kron, meta=sized(_kron_sizes), warns=ALL, vjp=kron_rules, samples=(arrays((2, 3), (3, 2)),))
 op(
     "trace",
     np.trace,

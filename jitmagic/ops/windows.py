@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from jitmagic.graph.shapes import SymInt, apply
+from jitmagic.graph.shapes import Dim, SymInt, apply
 from jitmagic.ops.describe import array_meta
 from jitmagic.ops.folding import along
 from jitmagic.ops.gradients.neighbours import (
@@ -14,7 +15,6 @@ from jitmagic.ops.gradients.neighbours import (
     correlate_rules,
     diff_rules,
     ediff1d_rules,
-    gradient_rules,
     of_cumprod,
     of_cumsum,
     of_nancumprod,
@@ -23,8 +23,10 @@ from jitmagic.ops.gradients.neighbours import (
     of_roll,
     trapezoid_rules,
 )
+from jitmagic.ops.gradients.quotients import gradient_rules
+from jitmagic.ops.gradients.shapes import shape_of
 from jitmagic.ops.lowering import Scan
-from jitmagic.ops.probing import probe
+from jitmagic.ops.probing import probe, sized
 from jitmagic.ops.quiet import Quiet
 from jitmagic.ops.record import Arguments, Form, Inferred
 from jitmagic.ops.refusals import refuse
@@ -111,7 +113,15 @@ op(
     vjp=diff_rules,
     samples=(called(), called(2, axis=0), called(axis=0), called(prepend=0.0)),
 )
-op("ediff1d", np.ediff1d, meta=probe, warns=ALL, vjp=ediff1d_rules, samples=(called(),))
+
+
+def _ediff1d_sizes(call: Arguments) -> list[Dim]:
+    """One element less, and what is put before and behind."""
+    added = [prod(shape_of(end)) for end in (call.get("to_begin"), call.get("to_end")) if end is not None]
+    return [prod(shape_of(call.get("ary"))) - 1 + sum(added)]
+
+
+op("ediff1d", np.ediff1d, meta=sized(_ediff1d_sizes), warns=ALL, vjp=ediff1d_rules, samples=(called(),))
 op(
     "gradient",
     np.gradient,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jitmagic.ops.gradients.shapes import fit, shape_of
+from jitmagic.ops.gradients.shapes import diagonal_mask, fit, shape_of
 
 __all__ = ["of_einsum", "with_subscripts"]
 
@@ -73,7 +73,7 @@ def _on_diagonals(found: Any, distinct: str, own: str) -> Any:
     for c in own:
         if c in target:
             fresh = next(spare)
-            masks.append(np.eye(shape_of(found)[distinct.index(c)]))
+            masks.append(diagonal_mask(found, axes=(distinct.index(c),) * 2) * 1.0)
             texts.append(c + fresh)
             c = fresh
         target += c

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jitmagic.ops.gradients.shapes import axes_of, cast, shape_of
+from jitmagic.ops.gradients.shapes import axes_of, cast, counted, shape_of
 
 __all__ = ["along_axes", "of_shift", "one_axis", "real_axes", "real_half", "real_half_axes", "real_signal"]
 
@@ -77,10 +77,8 @@ def _of_real_signal(g: Any, size: Any, axis: int, norm: Any) -> Any:
     """The transpose of ``irfft``, which counts all but the first (and the middle) frequency twice."""
     n = shape_of(g)[axis]
     half = np.fft.ifft(g, None, axis, norm)[(*(slice(None),) * axis, slice(0, n // 2 + 1))]
-    weights = np.full(n // 2 + 1, 2.0)
-    weights[0] = 1
-    if n % 2 == 0:
-        weights[-1] = 1
+    place = counted(half, axis)
+    weights = np.where((place == 0) | (place * 2 == n), 1.0, 2.0)
     return _sized(half * weights.reshape((-1,) + (1,) * (len(shape_of(g)) - axis - 1)), size, axis)
 
 

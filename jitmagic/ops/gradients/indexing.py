@@ -9,7 +9,7 @@ import numpy as np
 from jitmagic.ops.functional import ADD_AT, UPDATE, UPDATE_INDEX, ViewStep, kept_values
 from jitmagic.ops.gradients.calls import invoke
 from jitmagic.ops.gradients.indices import index_of, kinds_of
-from jitmagic.ops.gradients.shapes import axes_of, cast, fit, shape_of
+from jitmagic.ops.gradients.shapes import axes_of, cast, counted, fit, shape_of
 from jitmagic.ops.registry import by_name
 
 __all__ = ["index_along", "of_getitem", "of_taken", "of_taken_along", "placed", "setitem_base", "setitem_value"]
@@ -44,8 +44,8 @@ def setitem_value(g: Any, ans: Any, a: Any, index: Any, value: Any) -> Any:
 
 def index_along(indices: Any, axis: int) -> tuple[Any, ...]:
     """The index that picks along one axis, at the same places of the others: ``take_along_axis`` as ``x[index]``."""
-    shape = shape_of(indices)
-    grid = [np.arange(n).reshape((1,) * i + (-1,) + (1,) * (len(shape) - i - 1)) for i, n in enumerate(shape)]
+    ndim = len(shape_of(indices))
+    grid = [np.reshape(counted(indices, i), (1,) * i + (-1,) + (1,) * (ndim - i - 1)) for i in range(ndim)]
     return (*grid[:axis], indices, *grid[axis + 1 :])
 
 

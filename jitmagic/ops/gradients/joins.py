@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.ops.gradients.indexing import placed
-from jitmagic.ops.gradients.shapes import as_operand, axes_of, cast, shape_of
+from jitmagic.ops.gradients.shapes import as_operand, axes_of, cast, counted, shape_of
 
 __all__ = ["append_rules", "joining", "of_concatenate", "of_meshgrid", "of_repeat", "of_stack", "of_tile", "splitting"]
 
@@ -103,7 +103,7 @@ def of_repeat(g: Any, ans: Any, a: Any, repeats: Any, axis: Any = None) -> Any:
     if isinstance(repeats, int | np.integer):
         apart = np.reshape(g, (*shape[: place + 1], repeats, *shape[place + 1 :]))
         return np.reshape(np.sum(apart, axis=place + 1), shape_of(a))
-    index = np.repeat(np.arange(shape[place]), repeats)
+    index = np.repeat(counted(flat, place), repeats)
     return np.reshape(placed(flat, g, (*(slice(None),) * place, index)), shape_of(a))
 
 

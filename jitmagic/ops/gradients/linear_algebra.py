@@ -15,7 +15,7 @@ from jitmagic.errors import UserError
 from jitmagic.ops.gradients import triangles
 from jitmagic.ops.gradients.calls import invoke
 from jitmagic.ops.gradients.products import turned
-from jitmagic.ops.gradients.shapes import cast, fit, shape_of
+from jitmagic.ops.gradients.shapes import cast, diagonal_mask, fit, shape_of
 
 __all__ = [
     "lstsq_rules",
@@ -93,15 +93,14 @@ def _folded(s: Any, a: Any, upper: bool) -> Any:
     """The cotangent of a triangle, of which the other one is the mirror image."""
     both = invoke(triangles.plus_adjoint, s)
     half = triangles.upper(both) if upper else triangles.lower(both)
-    eye = np.eye(shape_of(a)[-1], dtype=bool)
-    return cast(np.where(eye, np.real(half) / 2, half), a)
+    return cast(np.where(diagonal_mask(a), np.real(half) / 2, half), a)
 
 
 def of_cholesky(g: Any, ans: Any, a: Any, *args: Any, upper: bool = False) -> Any:
     low = adjoint(ans) if upper else ans
     g = triangles.lower(adjoint(g) if upper else g)
     inner = triangles.lower(turned(low) @ g)
-    inner = inner - np.eye(shape_of(a)[-1]) * inner / 2
+    inner = inner - np.where(diagonal_mask(a), inner / 2, 0)
     back = invoke(triangles.inverse_of_lower, low)
     return _folded(turned(back) @ inner @ conjugate(back), a, upper)
 
@@ -113,7 +112,7 @@ def _gaps(w: Any) -> Any:
 
 
 def _diagonal(w: Any) -> Any:
-    return np.expand_dims(w, -1) * np.eye(shape_of(w)[-1])
+    return np.where(diagonal_mask(w, axes=(-1, -1)), np.expand_dims(w, -1), 0)
 
 
 def of_eigh(g: Any, ans: Any, a: Any, UPLO: Any = "L") -> Any:
@@ -215,15 +214,14 @@ def _of_square_qr(of_q: Any, of_r: Any, q: Any, r: Any) -> Any:
     """Walter and Lehmann, "Algorithmic differentiation of linear algebra functions", 2012."""
     m = r @ turned(of_r) - turned(of_q) @ q
     low = np.tril(m, -1)
-    mirrored = low + turned(low) + np.eye(shape_of(m)[-1]) * m
+    mirrored = low + turned(low) + np.where(diagonal_mask(m), m, 0)
     return turned(np.linalg.solve(r, turned(of_q + q @ mirrored)))
 
 
 def of_pinv(g: Any, ans: Any, a: Any, *args: Any, **kwargs: Any) -> Any:
     """Golub and Pereyra, 1973; for changes that keep the rank."""
     p = ans
-    rows, columns = shape_of(a)[-2:]
-    left, right = np.eye(columns) - p @ a, np.eye(rows) - a @ p
+    left, right = diagonal_mask(a, axes=(-1, -1)) - p @ a, diagonal_mask(a, axes=(-2, -2)) - a @ p
     found = -turned(p) @ g @ turned(p)
     found = found + adjoint(turned(p @ adjoint(p)) @ g @ turned(right))
     found = found + adjoint(turned(left) @ g @ turned(adjoint(p) @ p))

@@ -9,14 +9,13 @@ import numpy as np
 
 from jitmagic.errors import UserError
 from jitmagic.ops.gradients.indexing import placed
-from jitmagic.ops.gradients.shapes import as_operand, axes_of, cast, fit, shape_of
+from jitmagic.ops.gradients.shapes import as_operand, axes_of, cast, counted, fit, shape_of
 
 __all__ = [
     "convolve_rules",
     "correlate_rules",
     "diff_rules",
     "ediff1d_rules",
-    "gradient_rules",
     "of_cumprod",
     "of_cumsum",
     "of_nancumprod",
@@ -186,51 +185,10 @@ def of_pad(g: Any, ans: Any, array: Any, pad_width: Any, mode: Any = "constant",
     if mode not in PICKING or options.get("reflect_type") == "odd":
         raise UserError(f"np.pad has no gradient for mode={mode!r}: only for constant, edge, reflect, symmetric, wrap")
     for axis, pair in enumerate(pairs):
-        index = np.pad(np.arange(shape_of(array)[axis]), pair, mode)
+        index = np.pad(counted(array, axis), pair, mode)
         like = np.zeros_like(g[(slice(None),) * axis + (slice(0, shape_of(array)[axis]),)])
         g = placed(like, g, (*(slice(None),) * axis, index))
     return cast(g, array)
-
-
-def _parts(g: Any) -> Any:
-    return g if isinstance(g, tuple | list) else (g,)
-
-
-def gradient_of_values(g: Any, ans: Any, f: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """The transpose of the difference quotients."""
-    axes = axes_of(f, axis)
-    steps = list(spacing) * len(axes) if len(spacing) == 1 else list(spacing) or [1.0] * len(axes)
-    total = np.zeros_like(f)
-    for part, place, step in zip(_parts(g), axes, steps, strict=True):
-        if part is not None:
-            total = total + _quotients_undone(part, shape_of(f)[place], place, step, edge_order)
-    return cast(total, f)
-
-
-def gradient_of_spacing(g: Any, ans: Any, f: Any, *spacing: Any, **options: Any) -> list[Any]:
-    """A step divides all quotients; places of their own have no gradient."""
-    if any(len(shape_of(step)) for step in spacing):
-        raise UserError("np.gradient has no gradient by the places of the values: pass one step, or detach the places")
-    shares = [None if p is None else -np.sum(p * a) for p, a in zip(_parts(g), _parts(ans), strict=True)]
-    if len(spacing) == 1:
-        shares = [sum(s for s in shares if s is not None)]
-    return [_share(s, step) for s, step in zip(shares, spacing, strict=True)]
-
-
-def _share(total: Any, step: Any) -> Any:
-    return np.zeros_like(step) if total is None else cast(np.asarray(total / step), step)
-
-
-def _quotients_undone(g: Any, n: int, axis: int, step: Any, edge_order: int) -> Any:
-    """``g`` times the matrix of the difference quotients along one axis, whose columns NumPy itself tells."""
-    given: Any = (step,) if len(shape_of(step)) else ()
-    matrix = np.gradient(np.eye(n), *given, axis=0, edge_order=edge_order)  # type: ignore[call-overload]  # the stubs know fixed counts only
-    if not given:
-        matrix = matrix / step
-    return np.moveaxis(np.tensordot(g, matrix, (axis, 0)), -1, axis)
-
-
-gradient_rules = (gradient_of_values, gradient_of_spacing)
 
 
 def _full(g: Any, n: Any, m: Any, mode: str, turned: bool) -> Any:

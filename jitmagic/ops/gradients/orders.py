@@ -49,13 +49,21 @@ def _quantile(g: Any, a: Any, q: Any, axis: Any, keepdims: Any, skips_nan: bool)
     if keepdims is True:
         g = np.squeeze(g, axis=tuple(lead + i for i in axes_of(a, axis)))
     g = np.reshape(g, (-1, *shape_of(flat)[:-1]))
-    numbers = np.sum(flat == flat, axis=-1, keepdims=True) if skips_nan else shape_of(flat)[-1]
+    numbers = _numbers(flat, skips_nan)
     ranks = _ranks(flat, -1)
     total = 0
     for i, each in enumerate(whole.tolist()):
         weight = np.maximum(0, 1 - np.abs(ranks - each * (numbers - 1)))
         total = total + np.expand_dims(g[i], -1) * weight
     return cast(back(total), a)
+
+
+def _numbers(flat: Any, skips_nan: bool) -> Any:
+    """How many elements of the last axis count, as an array: a size may be a symbol."""
+    if skips_nan:
+        return np.sum(flat == flat, axis=-1, keepdims=True)
+    count = shape_of(flat)[-1]
+    return count if isinstance(count, int) else np.zeros_like(flat[..., :1], dtype=np.float64) + count
 
 
 def _quantiles(scale: float, skips_nan: bool) -> Callable[..., Any]:

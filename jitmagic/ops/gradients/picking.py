@@ -9,7 +9,7 @@ import numpy as np
 from jitmagic.errors import UserError
 from jitmagic.ops.gradients.calls import invoke
 from jitmagic.ops.gradients.indexing import placed
-from jitmagic.ops.gradients.shapes import as_operand, axes_of, cast, fit, shape_of
+from jitmagic.ops.gradients.shapes import as_operand, axes_of, cast, counted, fit, shape_of
 
 __all__ = [
     "interp_rules",
@@ -141,8 +141,7 @@ def of_tri(cut: Any) -> Any:
 
 
 def of_vander(g: Any, ans: Any, x: Any, N: Any = None, increasing: bool = False) -> Any:
-    n = shape_of(g)[-1]
-    powers = np.arange(n) if increasing else np.arange(n)[::-1]
+    powers = counted(g, -1) if increasing else counted(g, -1)[::-1]
     lower = np.expand_dims(x, -1) ** np.maximum(powers - 1, 0)
     return cast(np.sum(g * powers * lower, axis=-1), x)
 
@@ -151,9 +150,12 @@ def of_diagflat(g: Any, ans: Any, v: Any, k: int = 0) -> Any:
     return as_operand(np.diagonal(g, k), v)
 
 
-def _fractions(num: Any, endpoint: bool, ndim: int, axis: int) -> Any:
-    line = np.linspace(0, 1, num, endpoint=endpoint)
-    return np.moveaxis(np.reshape(line, (-1,) + (1,) * ndim), 0, axis)
+def _fractions(values: Any, endpoint: bool, axis: int) -> Any:
+    """The share of the stop in each of the values, which lie along an axis; a single value is the start."""
+    place, num = counted(values, axis), shape_of(values)[axis]
+    last = num - 1 if endpoint else num
+    line = place / (1 if isinstance(last, int) and last < 1 else last)
+    return np.moveaxis(np.reshape(line, (-1,) + (1,) * (len(shape_of(values)) - 1)), 0, axis)
 
 
 def _spaced(kind: str, which: int) -> Any:
@@ -174,7 +176,7 @@ def _spaced(kind: str, which: int) -> Any:
     ) -> Any:
         values, g = (ans[0], g[0]) if kind == "linear" and (retstep or isinstance(ans, tuple)) else (ans, g)
         end = (start, stop)[which]
-        t = _fractions(num, endpoint, len(shape_of(values)) - 1, axis)
+        t = _fractions(values, endpoint, axis)
         share = t if which else 1 - t
         if kind == "logarithmic":
             share = share * values * np.log(base)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jitmagic.ops.gradients.shapes import axes_of, cast, fit, shape_of
+from jitmagic.ops.gradients.shapes import axes_of, cast, diagonal_mask, fit, shape_of
 
 __all__ = [
     "cross_rules",
@@ -185,8 +185,7 @@ def of_trace(
     g: Any, ans: Any, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
 ) -> Any:
     rows, columns = axes_of(a, (axis1, axis2))
-    mask = np.eye(shape_of(a)[rows], shape_of(a)[columns], offset, dtype=a.dtype)
-    spread = np.expand_dims(g, (-2, -1)) * mask
+    spread = np.where(diagonal_mask(a, offset, (rows, columns)), np.expand_dims(g, (-2, -1)), 0)
     return cast(np.moveaxis(spread, (-2, -1), (rows, columns)), a)
 
 

@@ -15,6 +15,8 @@ __all__ = [
     "axes_of",
     "cast",
     "count_of",
+    "counted",
+    "diagonal_mask",
     "fit",
     "folded_last",
     "restore_axes",
@@ -111,6 +113,21 @@ def count_of(x: Any, axis: Any) -> Any:
     for each in axes_of(x, axis):
         count = shape_of(x)[each] * count
     return count
+
+
+def counted(x: Any, axis: int) -> Any:
+    """``0, 1, ...`` for the elements of ``x`` along an axis, whose size may be a symbol."""
+    shape = shape_of(x)
+    n = shape[axis]
+    if isinstance(n, int):
+        return np.arange(n)
+    line = x[tuple(slice(None) if i == axis % len(shape) else 0 for i in range(len(shape)))]
+    return np.cumsum(np.ones_like(line, dtype=np.intp)) - 1
+
+
+def diagonal_mask(x: Any, k: int = 0, axes: tuple[int, int] = (-2, -1)) -> Any:
+    """A matrix of two sizes of ``x``: True on diagonal ``k``."""
+    return np.expand_dims(counted(x, axes[0]), -1) + k == counted(x, axes[1])
 
 
 def folded_last(a: Any, axis: Any) -> tuple[Any, Callable[[Any], Any]]:

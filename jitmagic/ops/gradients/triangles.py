@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.ops.gradients.shapes import counted
+
 __all__ = ["check_square", "inverse_of_lower", "lower", "plus_adjoint", "upper"]
 
 
 def lower(x: Any) -> Any:
     """``np.tril`` as a choice by a mask, which is a constant of a graph, so that the choice joins the loops around."""
-    rows, columns = x.shape[-2:]
-    return np.where(np.tri(rows, columns, dtype=bool), x, 0)
+    return np.where(np.expand_dims(counted(x, -2), -1) >= counted(x, -1), x, 0)
 
 
 def upper(x: Any) -> Any:
     """``np.triu``, as above."""
-    rows, columns = x.shape[-2:]
-    return np.where(np.tri(rows, columns, -1, dtype=bool), 0, x)
+    return np.where(np.expand_dims(counted(x, -2), -1) > counted(x, -1), 0, x)
 
 
 def check_square(x: Any) -> None:

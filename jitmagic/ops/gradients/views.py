@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.errors import UserError
-from jitmagic.ops.gradients.shapes import axes_of, cast, fit, shape_of
+from jitmagic.ops.gradients.shapes import axes_of, cast, counted, diagonal_mask, fit, shape_of
 
 __all__ = [
     "of_copies",
@@ -64,12 +64,14 @@ def of_ravel(g: Any, ans: Any, a: Any, order: Any = "C") -> Any:
 def of_diagonal(g: Any, ans: Any, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """Zeros with ``g`` on the diagonal: ``g`` times a mask of ones."""
     rows, columns = axes_of(a, (axis1, axis2))
-    n, m = shape_of(a)[rows], shape_of(a)[columns]
+    n = shape_of(a)[rows]
     length = shape_of(g)[-1]
     before, behind = max(-offset, 0), n - max(-offset, 0) - length
-    if not (before == 0 and isinstance(behind, int) and behind == 0):  # (a size that may vary is no int)
+    if not isinstance(behind, int):  # a size is a symbol
+        g = np.take(g, np.clip(counted(a, rows) - before, 0, length - 1), axis=-1)
+    elif before or behind:
         g = np.pad(g, [(0, 0)] * (len(shape_of(g)) - 1) + [(before, behind)])
-    spread = np.expand_dims(g, -1) * np.eye(n, m, offset, dtype=g.dtype)
+    spread = np.where(diagonal_mask(a, offset, (rows, columns)), np.expand_dims(g, -1), 0)
     return np.moveaxis(spread, (-2, -1), (rows, columns))
 
 
