@@ -37,8 +37,8 @@ def of_spacing(g: Any, ans: Any, f: Any, *spacing: Any, axis: Any = None, edge_o
         elif not len(shape_of(step)):
             shares.append(-np.sum(part * out) / step)
         else:
-            moved = (np.moveaxis(x, place, -1) for x in (part, f))
-            shares.append(_of_distances(*moved, np.diff(step), edge_order))
+            g_along, f_along = (np.moveaxis(x, place, -1) for x in (part, f))
+            shares.append(_of_distances(g_along, f_along, np.diff(step), edge_order))
     if len(spacing) == 1:
         shares = [sum(shares)]
     return [_like(share, step) for share, step in zip(shares, spacing, strict=True)]
