@@ -194,25 +194,6 @@ def _again(call: Arguments, metas: list[ArrayMeta]) -> tuple[list[Draw], list[An
     return draws, [draw.run(call) for draw in draws]
 
 
-def _of_equal_sizes(call: Arguments, metas: list[ArrayMeta]) -> tuple[list[Draw], list[Any]] | None:
-    """Symbols of equal value as equal ones, if there are any and NumPy takes such operands."""
-    hints = [n.hint for n in _symbolic(call)]
-    if len(set(hints)) == len({n.poly for n in _symbolic(call)}):
-        return None
-    drawn = _draws(call, metas, equal=True)
-    for draws in (drawn, _varied(drawn)):
-        with suppress(Exception):
-            results = [draw.run(call) for draw in draws]
-            _record_equalities(call)
-            return draws, results
-    return None
-
-
-def _varied(draws: list[Draw]) -> list[Draw]:
-    """The same sizes; no operand holds zeros only, which may be the reason for a refusal: weights that add up to 0."""
-    return [replace(draw, varied=True, made=[]) for draw in draws]
-
-
 def _record_equalities(call: Arguments) -> None:
     first: dict[int, SymInt] = {}
     for n in _symbolic(call):
