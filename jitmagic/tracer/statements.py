@@ -6,13 +6,20 @@ import ast
 import copy
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from jitmagic.errors import Unsupported
 from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.expressions import OPERATORS, evaluate_test, make_function, named_by
-from jitmagic.tracer.flow import capture_branch, capture_endings, capture_for, capture_returns, capture_while
+from jitmagic.tracer.flow import (
+    capture_branch,
+    capture_endings,
+    capture_for,
+    capture_returns,
+    capture_while,
+    without_returns,
+)
 from jitmagic.tracer.guards import ItemSource
 from jitmagic.tracer.loops import capture_loop, capture_run
 from jitmagic.tracer.loops.appends import capture_appending
@@ -279,7 +286,26 @@ def _keep_loop_whole(tx: Evaluator) -> None:
             raise Restart
 
 
+def _kept_whole(
+    tx: Evaluator, node: Any, rest: Sequence[ast.stmt] | None, capture: Callable[[Any], bool]
+) -> Flow | Literal[False]:
+    """How a loop ended of which the data decide how it is left; False if ``capture`` has no form for it."""
+    policy, place = tx.output.policy, tx.place(node)
+    if place not in policy.whole or place in policy.no_flow:
+        return False
+    parts = without_returns(node)
+    if parts is None or (parts.returns and rest is None):
+        return None if capture(node) else False
+    run_block(tx, parts.before)
+    if capture(parts.loop):
+        return _run_way(tx, parts.after, rest)
+    for name in names_in(parts.before, stores_only=True):
+        tx.forget_name(name)
+    return False
+
+
 def _for(tx: Evaluator, node: ast.For) -> Flow:
+    rest = tx.following
     made_before = len(tx.output.generators)
     if _is_call_of(node.iter, BACKWARDS) and capture_loop(tx, node):
         return None
@@ -288,8 +314,9 @@ def _for(tx: Evaluator, node: ast.For) -> Flow:
     is_long = is_kept or _is_long(iterable, node)
     if is_long and (capture_appending(tx, node) or capture_loop(tx, node) or _captured_at_once(tx, node, iterable)):
         return None
-    if tx.place(node) in tx.output.policy.whole and capture_for(tx, node, iterable):
-        return None
+    ended = _kept_whole(tx, node, rest, lambda loop: capture_for(tx, loop, iterable))
+    if ended is not False:
+        return ended
     iterator = iterable.iterate(tx)
     rounds = count_rounds(tx, ast.unparse(node.iter), node.lineno)
     while (item := iterator.next_item(tx)) is not None:
@@ -332,10 +359,12 @@ def _is_call_of(node: ast.expr, *names: str) -> bool:
 
 
 def _while(tx: Evaluator, node: ast.While) -> Flow:
+    rest = tx.following
     if capture_appending(tx, node) or capture_loop(tx, node):
         return None
-    if tx.place(node) in tx.output.policy.whole and capture_while(tx, node, evaluate_test):
-        return None
+    ended = _kept_whole(tx, node, rest, lambda loop: capture_while(tx, loop, evaluate_test))
+    if ended is not False:
+        return ended
     rounds = count_rounds(tx, ast.unparse(node.test), node.lineno)
     while _goes_on(tx, node):
         rounds()

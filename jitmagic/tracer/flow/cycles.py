@@ -16,7 +16,7 @@ from jitmagic.graph.meta import Meta, PyMeta
 from jitmagic.graph.node import Node
 from jitmagic.tracer.flow.finish import finish
 from jitmagic.tracer.flow.frames import bind, own_cells, variables
-from jitmagic.tracer.flow.names import leaves_function, needed_after, rebound_in
+from jitmagic.tracer.flow.names import TEMPORARY, leaves_function, needed_after, rebound_in
 from jitmagic.tracer.flow.record import LEFT, Ended, Loop, Recorder, recorded
 from jitmagic.tracer.flow.values import Unavailable, Unsure, join_of, meta_of, peek, refuse, same_meta, value_of
 from jitmagic.tracer.signals import Returned
@@ -101,7 +101,7 @@ def _is_plain(tx: Evaluator, node: ast.For | ast.While) -> bool:
     """Whether the loop binds names of its own function only and is left by its own ways."""
     names = rebound_in(node)
     cells = own_cells(tx)
-    own = all(n in cells if n in tx.cells else n in tx.frame.local_names for n in names)
+    own = all(n in cells if n in tx.cells else n in tx.frame.local_names or n.startswith(TEMPORARY) for n in names)
     return own and not node.orelse and not leaves_function(node.body)
 
 

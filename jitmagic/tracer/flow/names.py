@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from jitmagic.tracer.names import names_in
 
-__all__ = ["leaves_function", "needed_after", "rebound_in"]
+__all__ = ["TEMPORARY", "leaves_function", "needed_after", "rebound_in"]
+
+TEMPORARY = "_jm"  # names that rewritten statements use: whoever rewrote them reads them
 
 _SCOPES = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda, ast.FunctionDef, ast.ClassDef)
 _LOOPS = (ast.For, ast.While, ast.AsyncFor)
@@ -41,7 +43,7 @@ def needed_after(function: ast.AST, node: ast.AST, names: frozenset[str]) -> lis
     read = set(_reads(function, node))
     if any(isinstance(n, _LOOPS) and n is not node and _holds(n, node) for n in ast.walk(function)):
         read |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    return sorted(names & read)
+    return sorted(n for n in names if n in read or n.startswith(TEMPORARY))
 
 
 def _reads(tree: ast.AST, without: ast.AST) -> Iterator[str]:
