@@ -47,6 +47,17 @@ def in_a_while_on_data(x):
     return x, n
 
 
+def in_a_while_on_what_is_opaque(x):
+    n = 0
+    while (x * x).sum() > 1e-3:
+        opaque(x)
+        x = x * 0.5
+        n += 1
+        if n > 50:
+            return "many"
+    return x, n
+
+
 def in_try_and_finally(x):
     try:
         y = opaque(x)
@@ -147,7 +158,8 @@ ARANGE = np.arange(3.0)
 PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...], int]] = [
     (in_an_expression, (ARANGE,), 1),
     (in_a_loop, (ARANGE,), 1),
-    (in_a_while_on_data, (ARANGE,), 1),
+    (in_a_while_on_data, (ARANGE,), 0),
+    (in_a_while_on_what_is_opaque, (ARANGE,), 1),
     (in_try_and_finally, (ARANGE,), 1),
     (with_a_shared_variable, (ARANGE,), 1),
     (in_a_return, (ARANGE,), 1),
