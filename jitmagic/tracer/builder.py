@@ -43,7 +43,7 @@ from jitmagic.tracer.guards import (
 )
 from jitmagic.tracer.guards import kinds as guard
 from jitmagic.tracer.guards.guard import Guard
-from jitmagic.tracer.guards.naming import home
+from jitmagic.tracer.guards.naming import dtype_text, home
 from jitmagic.tracer.guards.orders import key_order_guard, member_order_guard
 from jitmagic.tracer.guards.recording import tensor_guards
 from jitmagic.tracer.inputs import Inputs, is_held
@@ -132,7 +132,7 @@ class Builder(Inputs, ClassGuards):
 
     def constant_object(self, tx: Evaluator | None, value: Any) -> VariableTracker:
         """The tracker of an object that the entry itself holds (a class's method, an imported module)."""
-        if type(value) in LITERALS or isinstance(value, np.dtype):
+        if type(value) in LITERALS or (isinstance(value, np.dtype) and value.metadata is None):
             return Constant(value)
         return self.wrap(tx, value, self.output.constant_source(value, getattr(value, "__name__", "")))
 
@@ -391,6 +391,8 @@ class Builder(Inputs, ClassGuards):
     def dtype(self, value: np.dtype[Any], source: Source) -> VariableTracker:
         if not is_held(source):
             self.output.guards.add(guard.dtype_value_guard(source, value))
+        if value.metadata is not None:
+            return OpaqueTracker(value, source, "dtype", dtype_text(value))
         return Constant(value, source)
 
     def iterator(self, value: Any, source: Source) -> VariableTracker:

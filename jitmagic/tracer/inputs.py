@@ -14,6 +14,7 @@ from jitmagic.graph.meta import ArrayMeta, PyMeta
 from jitmagic.tracer import marks
 from jitmagic.tracer.guards import ConstantSource, LocalSource, MemberSource, Source
 from jitmagic.tracer.guards import kinds as guard
+from jitmagic.tracer.guards.naming import dtype_text
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
@@ -132,10 +133,10 @@ class Inputs:
         known = self.output.known(value, source)
         if known is not None:
             return known
-        if value.dtype.kind not in KERNEL_KINDS:
+        if value.dtype.kind not in KERNEL_KINDS or value.dtype.metadata is not None:  # results would lose the metadata
             self.output.guards.add(guard.type_guard(source, np.ndarray))
             self.output.guards.add(guard.dtype_guard(source, value.dtype))
-            return OpaqueTracker(value, source, "dtype", str(value.dtype))
+            return OpaqueTracker(value, source, "dtype", dtype_text(value.dtype))
         return self.free_array(value, source)
 
     def free_array(

@@ -193,7 +193,7 @@ _CHECKS = """
                         word = load_int64(descr, {KIND})
                         if (word >> 16) & 0xFF == {LITTLE}:
                             word += 0x10000
-                        holds = word == load_int64(p, 24)
+                        holds = word == load_int64(p, 24) and load_int64(descr, {METADATA}) == 0
                     holds = holds and np.int64(load_int32(o, {NDIM})) == ndim
                     holds = holds and np.int64(load_int32(o, {FLAGS})) & load_int64(p, 40) == load_int64(p, 48)
                     if holds:

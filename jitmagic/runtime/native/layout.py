@@ -45,6 +45,7 @@ OFFSETS = {
     "DESCR": 56,
     "FLAGS": 64,
     "KIND": 24,  # dtype: kind, type character, byte order, flags (one byte each), then the type number
+    "METADATA": 56,  # dtype: its metadata, or 0
 }
 API: Any = getattr(multiarray, "_ARRAY_API", None)  # NumPy's C functions
 ERRSTATE: Any = getattr(umath, "_extobj_contextvar", None)  # the context variable behind np.errstate
@@ -119,6 +120,9 @@ def _dtypes_agree() -> bool:
         for dtype in (np.dtype(code), np.dtype(code).newbyteorder(), np.dtype(code).newbyteorder("=")):
             word = dtype_word(dtype)
             order = chr((word >> 16) & 0xFF)
+            marked = np.dtype(dtype, metadata={"marked": True})  # type: ignore[call-overload]  # stubs take strings only
+            if word_at(id(dtype) + OFFSETS["METADATA"]) != 0 or word_at(id(marked) + OFFSETS["METADATA"]) == 0:
+                return False
             if word >> 32 != dtype.num or (order == ">") != (not dtype.isnative) or order not in "=|>":
                 return False
     return True

@@ -9,6 +9,7 @@ import numpy as np
 
 from jitmagic.graph.meta import layout_key
 from jitmagic.tracer.guards.guard import Guard
+from jitmagic.tracer.guards.naming import dtype_text
 from jitmagic.tracer.guards.source import Source
 
 __all__ = ["array_guard", "dtype_guard", "layout", "layout_text", "writeable_guard"]
@@ -46,7 +47,7 @@ def array_guard(
     kind = Guard(
         "ARRAY_MATCH",
         source,
-        "type({v}) is ndarray and ({v}.dtype is {k} or {v}.dtype == {k})",
+        "type({v}) is ndarray and ({v}.dtype is {k} or {v}.dtype == {k} and {v}.dtype.metadata is None)",
         str(value.dtype),
         "dtype_now({v})",
         value.dtype,
@@ -151,6 +152,6 @@ def writeable_guard(source: Source, is_writeable: bool = True) -> Guard:
 
 def dtype_guard(source: Source, dtype: Any) -> Guard:
     """ARRAY_MATCH of an array that is only passed on: its dtype."""
-    return Guard(
-        "ARRAY_MATCH", source, "{v}.dtype == {k}", str(dtype), "{v}.dtype", dtype, about=f"{source.text}.dtype"
-    )
+    test = "{v}.dtype == {k} and ({v}.dtype.metadata is None) == ({k}.metadata is None)"
+    text = dtype_text(dtype)
+    return Guard("ARRAY_MATCH", source, test, text, "dtype_text({v}.dtype)", dtype, about=f"{source.text}.dtype")

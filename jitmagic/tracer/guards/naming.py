@@ -32,6 +32,7 @@ __all__ = [
     "defaults_now",
     "defaults_text",
     "dtype_now",
+    "dtype_text",
     "home",
     "items_now",
     "length_now",
@@ -111,9 +112,14 @@ def dtype_now(value: Any) -> str:
     """The dtype of an array; of anything else its class, which may be called like a dtype."""
     kind = type(value)
     if kind is np.ndarray:
-        return str(value.dtype)
+        return dtype_text(value.dtype)
     article = "an" if kind.__name__[0] in "aeioAEIO" else "a"
     return f"{article} {kind.__name__} instead of an array"
+
+
+def dtype_text(dtype: np.dtype[Any]) -> str:
+    """``float64``; metadata do not show in the name of a dtype, but count."""
+    return f"{dtype}{' with metadata' if dtype.metadata is not None else ''}"
 
 
 def defaults_text(count: int, names: tuple[str, ...]) -> str:
