@@ -120,7 +120,7 @@ def _dtypes_agree() -> bool:
         for dtype in (np.dtype(code), np.dtype(code).newbyteorder(), np.dtype(code).newbyteorder("=")):
             word = dtype_word(dtype)
             order = chr((word >> 16) & 0xFF)
-            marked = np.dtype(dtype, metadata={"marked": True})  # type: ignore[call-overload]  # stubs take strings only
+            marked = np.dtype(dtype, metadata={"marked": True})
             if word_at(id(dtype) + OFFSETS["METADATA"]) != 0 or word_at(id(marked) + OFFSETS["METADATA"]) == 0:
                 return False
             if word >> 32 != dtype.num or (order == ">") != (not dtype.isnative) or order not in "=|>":
