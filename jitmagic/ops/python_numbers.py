@@ -23,6 +23,7 @@ __all__ = [
     "NUMBER_OPS",
     "ROUND",
     "ROUND_TO",
+    "SLICE_BOUND",
     "TO_FLOAT",
     "TO_INT",
     "TRUTH",
@@ -173,6 +174,14 @@ TO_INT = NumberOp(op("py_int", _own(int), meta=lambda call: Inferred(PyMeta(int)
 TO_FLOAT = NumberOp(op("py_float", _own(float), meta=lambda call: Inferred(PyMeta(float)), raises=True), _float)
 ROUND = NumberOp(op("py_round", _own(round), meta=lambda call: Inferred(PyMeta(int)), raises=True), lambda *kinds: int)
 ROUND_TO = _row("round_to", round, _first)
+
+
+def _slice_bound(value: int, size: int) -> int:
+    """Where the bound of a slice that goes forward lies in an axis of ``size`` elements."""
+    return slice(None, value).indices(size)[1]
+
+
+SLICE_BOUND = NumberOp(op("py_slice_bound", _slice_bound, meta=lambda call: Inferred(PyMeta(int))), lambda *kinds: int)
 
 TRUTH = op("py_truth", _own(operator.truth), meta=lambda call: Inferred(PyMeta(bool)), raises=True)
 

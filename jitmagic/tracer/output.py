@@ -120,6 +120,7 @@ class OutputGraph:
     number_inputs: dict[Source, Node] = field(default_factory=dict)
     scalar_inputs: dict[Source, VariableTracker] = field(default_factory=dict)
     selections: dict[Node, tuple[SymInt, int]] = field(default_factory=dict)
+    slice_bounds: dict[tuple[Node, str], tuple[Graph, SymInt]] = field(default_factory=dict)  # by number and axis size
     generators: list[Any] = field(default_factory=list)
     ignored: frozenset[str] = frozenset()
     symbols_by_size: dict[int, SymInt] = field(default_factory=dict)

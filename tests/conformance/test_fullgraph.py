@@ -15,7 +15,7 @@ X = "x = np.arange(6.0)\n"
 BREAKS = (
     ("call", X + "def f(x):\n    y = x * 2\n    eval('1', {})  # here\n    return y", "f(x)"),
     ("data-branch", X + "def f(x, a=[]):\n  for i in (1, 2):\n    if x.sum() > i:  # here\n      a.append(i)", "f(x)"),
-    ("data-number", X + "def f(x):\n    return x[:int(x.max())]  # here", "f(x)"),
+    ("data-number", X + "def f(x):\n    return x[::int(x.max())]  # here", "f(x)"),
     ("data-key", X + "def f(x):\n    d = {}\n    d[int(x.max())] = 1  # here\n    return d", "f(x)"),
     ("data-size", X + "def f(x):\n    v = x[x > 1]\n    return list(v)  # here", "f(x)"),
     ("iterate", X + "it = iter([1])\ndef f(x, it):\n    return x * next(it)  # here", "f(x, it)"),

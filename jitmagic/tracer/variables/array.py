@@ -24,6 +24,7 @@ from jitmagic.tracer.variables.flat import Flat, place_of
 from jitmagic.tracer.variables.iterators import CountedIterator
 from jitmagic.tracer.variables.number import SymbolicInt, found_at_run_time, wrap_size
 from jitmagic.tracer.variables.sequences import TupleTracker
+from jitmagic.tracer.variables.slices import with_known_bounds
 
 if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter
@@ -103,6 +104,7 @@ class ArrayTracker(VariableTracker):
         self.node, self.meta = view.node, view.meta
 
     def item(self, tx: Evaluator, key: VariableTracker) -> VariableTracker:
+        key = with_known_bounds(tx, self.meta.shape, key)
         try:
             return tx.call_method_form("__getitem__", [self, key])
         except DataDependentSize:  # whether it lies inside is seen when the size is
@@ -111,6 +113,7 @@ class ArrayTracker(VariableTracker):
         return tx.call_method_form("__getitem__", [self, found_at_run_time(tx, key, self.meta.shape[0])])
 
     def set_item(self, tx: Evaluator, key: VariableTracker, value: VariableTracker) -> None:
+        key = with_known_bounds(tx, self.meta.shape, key)
         tx.call_method_form("__setitem__", [self, key, value])
 
     def truth(self, tx: Evaluator) -> bool:
