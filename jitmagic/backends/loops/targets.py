@@ -14,7 +14,7 @@ import numpy as np
 
 from jitmagic.backends.loops.ir import Load
 from jitmagic.backends.loops.schedule import Call, Launch, Schedule, Step
-from jitmagic.backends.loops.updates import is_plain_ufunc, is_plain_update, updates_in_place
+from jitmagic.backends.loops.updates import is_plain_ufunc, is_plain_update, is_subscript, updates_in_place
 from jitmagic.backends.loops.views import index_map
 from jitmagic.graph import ArrayMeta, Node, SymInt
 from jitmagic.ops.lowering import Fill
@@ -81,7 +81,12 @@ def _followed(steps: Sequence[Step]) -> Iterator[tuple[Step, Node]]:
 
 def _part(base: Node, value: Any, path: tuple[Any, ...]) -> Node | None:
     """The part of ``base`` as a view node, if it has the sizes and the dtype of ``value`` in every call."""
-    if len(path) != 1 or not isinstance(value, Node) or not isinstance(value.meta, ArrayMeta):
+    if (
+        len(path) != 1
+        or not is_subscript(path[0])
+        or not isinstance(value, Node)
+        or not isinstance(value.meta, ArrayMeta)
+    ):
         return None
     meta, subscript = base.meta, path[0].args[0]
     assert isinstance(meta, ArrayMeta)

@@ -20,6 +20,7 @@ __all__ = [
     "is_index_update",
     "is_plain_ufunc",
     "is_plain_update",
+    "is_subscript",
     "loop_of",
     "loops_in_place",
     "outputs_in_place",
@@ -30,18 +31,28 @@ __all__ = [
 
 
 def is_plain_update(node: Node) -> bool:
-    """An ``update`` whose path is made of subscripts: these are views of any array. (A ``reshape`` may be a copy.)"""
-    return node.op is UPDATE and not node.kwargs and all(map(_is_subscript, node.args[2]))
+    """An ``update`` whose path is made of subscripts and turned axes: these are views of any array.
+
+    (A ``reshape`` may be a copy.)
+    """
+    return node.op is UPDATE and not node.kwargs and all(map(_is_surely_view, node.args[2]))
 
 
 def is_index_update(node: Node) -> bool:
     """An update of the elements that an index array or a mask picks, of parts as above."""
-    return node.op is UPDATE_INDEX and not node.kwargs and all(map(_is_subscript, node.args[2]))
+    return node.op is UPDATE_INDEX and not node.kwargs and all(map(_is_surely_view, node.args[2]))
 
 
-def _is_subscript(step: ViewStep) -> bool:
-    plain = step.op.call is operator.getitem and not step.kwargs and len(step.args) == 1
-    return plain and step.position == 0 and step.item is None
+TURNS = ("T", "mT", "transpose", "swapaxes")  # of an array by these names, as attribute or method
+
+
+def is_subscript(step: ViewStep) -> bool:
+    return step.op.call is operator.getitem and len(step.args) == 1
+
+
+def _is_surely_view(step: ViewStep) -> bool:
+    known = is_subscript(step) or step.op.name in TURNS
+    return known and not step.kwargs and step.position == 0 and step.item is None
 
 
 def updates_in_place(plan: Schedule) -> set[Node]:

@@ -46,7 +46,7 @@ from jitmagic.backends.numba_cpu.folds import combine_source
 from jitmagic.backends.numba_cpu.scratch import Scratch
 from jitmagic.backends.numba_cpu.scratch_lines import with_scratch
 from jitmagic.backends.numba_cpu.sizes import packed_strides, polynomial_text, product
-from jitmagic.backends.numba_cpu.spelling import spelled
+from jitmagic.backends.numba_cpu.spelling import spelled, spelled_part
 from jitmagic.backends.numba_cpu.spoken import may_speak
 from jitmagic.backends.numba_cpu.work import SCAN_COST, beside_products, calls_products, cost_of, parts
 from jitmagic.graph import ArrayMeta, Node, SymInt
@@ -267,8 +267,8 @@ class Writer:
         else:
             self.copy_base(node)
         name = self.names[node]
-        steps = [*(step.args[0] for step in path), *index] or [...]
-        self.lines.append(f"    {name}{''.join(f'[{self.subscript(s)}]' for s in steps)} = {self.text(value)}")
+        picked = [f"[{self.subscript(i)}]" for i in index]
+        self.lines.append(f"    {name}{spelled_part(self, path, picked)} = {self.text(value)}")
 
     def copy_base(self, node: Node) -> None:
         """Name the new array of an update, laid out like the old one."""

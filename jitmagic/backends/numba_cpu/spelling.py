@@ -5,21 +5,24 @@ NumPy's functions of views are Python functions, which check what is known here;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
+from jitmagic.backends.loops.updates import is_subscript
 from jitmagic.graph import ArrayMeta, Node
+from jitmagic.ops.functional import ViewStep
 from jitmagic.ops.lowering import Fill
 
-__all__ = ["spelled"]
+__all__ = ["spelled", "spelled_part"]
 
 
 class Speller(Protocol):
     """What the writer of a host program offers."""
 
     def text(self, value: Any) -> str: ...
+    def subscript(self, index: Any) -> str: ...
     def shape(self, sizes: tuple[Any, ...]) -> str: ...
     def constant(self, value: Any, prefix: str) -> str: ...
     def is_shown(self, node: Node) -> bool: ...
@@ -41,6 +44,22 @@ def spelled(writer: Speller, node: Node) -> str | None:
         return writer.constant(node.op.call(operand.value, *node.args[1:]), "c") if _is_static(node.meta) else None
     is_array = isinstance(operand.meta, ArrayMeta) and not operand.meta.scalar
     return spell(writer, node, operand) if is_array else None
+
+
+def spelled_part(writer: Speller, path: Sequence[ViewStep], picked: Sequence[str] = ()) -> str:
+    """What leads from an array to the part that an update writes, ``picked`` being the end of it.
+
+    ``path`` has the steps that ``is_plain_update`` knows.
+    """
+    steps = [*(_step(writer, step) for step in path), *picked]
+    return "".join(steps if steps and steps[-1].endswith("]") else [*steps, "[...]"])
+
+
+def _step(writer: Speller, step: ViewStep) -> str:
+    if is_subscript(step):
+        return f"[{writer.subscript(step.args[0])}]"
+    name, arguments = step.op.name, ", ".join(map(writer.text, step.args))
+    return f".{name}({arguments})" if callable(getattr(np.ndarray, name)) else f".{name}"
 
 
 def _transposed(writer: Speller, node: Node, operand: Node) -> str | None:

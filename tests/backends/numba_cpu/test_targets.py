@@ -103,7 +103,18 @@ def kept(x: Any) -> Any:
     return y, z
 
 
+def turned(x: Any) -> Any:
+    """Written through turned axes."""
+    y = np.sqrt(x).reshape(4, -1) * 2.0
+    y.T[1:] += y.T[:-1]
+    y.swapaxes(0, 1)[0] = 3.0
+    y.transpose(1, 0)[y.T > 1.5] *= 0.5
+    y.mT[...] = y.mT[::-1]
+    return y
+
+
 PROGRAMS = (
+    turned,
     shifted,
     several,
     neighbours,
