@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -259,7 +260,45 @@ def veiled(body: Sequence[Statement]) -> frozenset[Value]:
             found.add(statement.out)
     raising = _raising(body)
     read = {v for s in body if isinstance(s, Apply | Cast) and s.out in raising for v in arguments_of(s)}
-    return frozenset(found & read)
+    return frozenset((found & read) | _glimpsed(body, raising))
+
+
+def _glimpsed(body: Sequence[Statement], raising: set[Value]) -> set[Value]:
+    """Those of ``raising`` of which readers only want to know something, such as the sign.
+
+    A compiler that knows the answer without the arithmetic leaves it out (``isnan(sqrt(x))`` becomes ``x < 0``), and
+    with it the floating-point flags.
+    """
+    whole: set[Value] = set()  # values that are needed as they are
+    part: set[Value] = set()
+    signed = {s.out for s in body if isinstance(s, Apply) and "copysign(" in s.expression}
+    for statement in reversed(body):
+        if isinstance(statement, Store | Fold | Scan):
+            whole.add(statement.value)
+        elif isinstance(statement, Strided):
+            whole.update(statement.arguments)
+        elif isinstance(statement, Apply | Cast):
+            out = statement.out
+            is_needed = out in whole or (out in part and out in raising)
+            (whole if is_needed and not _glimpses(statement, signed) else part).update(arguments_of(statement))
+    return (part - whole) & raising
+
+
+def _glimpses(statement: Apply | Cast, signed: set[Value]) -> bool:
+    if isinstance(statement, Cast):
+        return statement.out.dtype.kind == "b"
+    forgets = "abs(" in statement.expression and not signed.isdisjoint(statement.arguments)
+    return forgets or _asks(statement.expression)
+
+
+@cache
+def _asks(expression: str) -> bool:
+    """Whether its value does not depend on all of its operands' bits."""
+    nodes = list(ast.walk(ast.parse(expression, mode="eval")))
+    return any(isinstance(n, ast.Compare) or (isinstance(n, ast.Name) and n.id in _QUESTIONS) for n in nodes)
+
+
+_QUESTIONS = {"copysign", "isfinite", "isinf", "isnan", "signbit"}
 
 
 def _chooses(statement: Apply, known: set[Value]) -> bool:

@@ -66,7 +66,12 @@ def recipe(node: Node, adapt: Adapt | None = None) -> Recipe | None:
     found = None if build is None else build(Operation(node, row, arguments))
     if adapt is not None and found is not None:
         found = adapt(found)
-    return found if found is not None and _arguments_fit(found) else None
+    return found if found is not None and _arguments_fit(found) and not _is_no_choice(found) else None
+
+
+def _is_no_choice(found: Recipe) -> bool:
+    """``where(c, x, x)``: a compiler sees that nobody needs ``c``, nor whatever NumPy reports of computing it."""
+    return " if " in found.expression and len(found.arguments) == 3 and found.arguments[1] is found.arguments[2]
 
 
 Adapt: TypeAlias = Callable[[Recipe], Recipe | None]

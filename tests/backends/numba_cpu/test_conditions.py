@@ -262,3 +262,38 @@ def test_constants_that_a_compiler_could_compute_with_still_report(expression: s
             assert_same(compiled(x, m, i), f(x, m, i))
     assert compiled.jit.compiles
     assert not compiled.jit.breaks()
+
+
+GLIMPSED = {  # expressions of which only the sign, the kind or a comparison is asked, and the condition that they meet
+    "np.copysign(x * 2, -2.5 / i)": "divide",
+    "np.abs(np.copysign(x * 2, 1 / x)) + 1": "divide",
+    "np.signbit(-2.5 / i) | (x > 5)": "divide",
+    "np.signbit(np.abs(1 / x)) | m": "divide",
+    "np.isnan(1 / i) | m": "divide",
+    "np.isnan(np.sqrt(x)) | m": "invalid",
+    "np.mean(np.isnan(np.sqrt(x - 9)))": "invalid",
+    "np.isinf(np.abs(x * 1e300 * 1e300)) & m": "over",
+    "(np.abs(1 / i) >= 0) & m": "divide",
+    "((1 / i) != (1 / i)) | m": "divide",
+    "np.minimum(1 / i, -1) + x": "divide",
+    "np.clip(1 / i, 0, 1) * x": "divide",
+    "np.where(1 / x >= 0, x + 1, x + 1)": "divide",
+    "(1 / np.abs(x)).astype(bool) | m": "divide",
+    "np.sum(np.abs(1 / i) >= 0)": "divide",
+}
+
+
+@pytest.mark.parametrize("expression", GLIMPSED)
+def test_what_is_only_looked_at_is_computed_all_the_same(expression: str) -> None:
+    """``isnan(sqrt(x))`` must not become ``x < 0``: NumPy takes the root, and says so."""
+    f = define(f"def f(x, m, i):\n    return {expression}\n", "glimpsed", np=np)
+    compiled = jm.compile(f)
+    x, m, i = np.array([1.0, 0.0, -2.0, 3.0] * 5), np.array([True, False] * 10), np.arange(20, dtype=np.uint8)
+    with jm.configure(demote=False):
+        for _ in range(2):
+            with np.errstate(all="ignore", **{GLIMPSED[expression]: "raise"}), pytest.raises(FloatingPointError):  # type: ignore[arg-type]  # the names are keys
+                compiled(x, m, i)
+        with np.errstate(all="ignore"):
+            assert_same(compiled(x, m, i), f(x, m, i))
+    assert compiled.jit.compiles
+    assert not compiled.jit.breaks()
