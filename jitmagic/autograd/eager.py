@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.autograd.creating import Creating
+from jitmagic.autograd.keeping import StandIns
 from jitmagic.autograd.pullbacks import Pullback, PullbackForm
 from jitmagic.autograd.recorded import Recorded, foreign_array, raw
 from jitmagic.autograd.tape import tape_vjp
 from jitmagic.autograd.trees import leaves_of, map_leaves
+from jitmagic.autograd.watched import Watched
 from jitmagic.errors import GradientError
 
 __all__ = ["differentiate_eagerly", "linearise_eagerly"]
@@ -23,29 +26,30 @@ def differentiate_eagerly(
     function: Function, argnums: Argnums, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, Any]:
     """See ``transforms.differentiate``."""
-    run = _Run(function, argnums, args, kwargs)
-    found = run.result
-    if has_aux and not (isinstance(found, tuple) and len(found) == 2):
-        raise GradientError(f"{run.name} with has_aux=True gives a pair (value, aux), but it gave {_kind(found)}")
-    value = found[0] if has_aux else found
-    _check_value(value, run.name)
-    gradients = run.arranged(run.pull(_cotangents(found, value)))
-    return run.plain(found), gradients
+    with _Run(function, argnums, args, kwargs) as run:
+        found = run.result
+        if has_aux and not (isinstance(found, tuple) and len(found) == 2):
+            raise GradientError(f"{run.name} with has_aux=True gives a pair (value, aux), but it gave {_kind(found)}")
+        value = found[0] if has_aux else found
+        _check_value(value, run.name)
+        gradients = run.arranged(run.pull(_cotangents(found, value)))
+        found = value = run.plain(found)
+        return found, gradients
 
 
 def linearise_eagerly(
     function: Function, argnums: Argnums, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, Any]:
     """See ``transforms.linearise``."""
-    run = _Run(function, argnums, args, kwargs)
+    with _Run(function, argnums, args, kwargs) as run:
+        is_recorded = [isinstance(leaf, Recorded) for leaf in leaves_of(run.result)]
+        value = run.plain(run.result)
 
     def pull(cotangents: Any) -> Any:
-        tracked = [g for leaf, g in zip(leaves_of(run.result), cotangents, strict=True) if isinstance(leaf, Recorded)]
-        return run.pull(tracked)
+        return run.pull([g for wanted, g in zip(is_recorded, cotangents, strict=True) if wanted])
 
     places = iter(range(len(run.leaves)))
     form = PullbackForm(run.arranged([next(places) for _ in run.leaves]))
-    value = run.plain(run.result)
     if run.is_nested:
         return value, lambda cotangent: run.arranged(pull(list(leaves_of(cotangent))))
     made: Pullback = form.bind(pull, value)
@@ -64,6 +68,7 @@ class _Run:
         self.leaves = [leaf for form in self.forms for leaf in leaves_of(form)]
         for leaf in self.leaves:
             _check_leaf(leaf, self.name)
+        watched_function = Creating(Watched).function(function)
         self.is_nested = any(isinstance(leaf, Recorded) for leaf in self.leaves)
 
         def call(*watched: Any) -> Any:
@@ -71,9 +76,27 @@ class _Run:
             given = list(args)
             for place, form in zip(places, self.forms, strict=True):
                 given[place] = map_leaves(form, lambda _: next(each))
-            return function(*given, **kwargs)
+            return watched_function(*given, **kwargs)
 
-        self.result, self.pull = tape_vjp(call, self.leaves)
+        self.stand_ins = StandIns()
+        try:
+            with self.stand_ins.noted():
+                self.result, self.pull = tape_vjp(call, self.leaves)
+        except BaseException:
+            self.let_go()
+            raise
+
+    def __enter__(self) -> _Run:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.result = None
+        self.let_go()
+
+    def let_go(self) -> None:
+        """What the function has kept of its run becomes plain; a run inside another leaves that to the outer one."""
+        if not self.is_nested:
+            self.stand_ins.let_go()
 
     def arranged(self, gradients: Any) -> Any:
         """Gradients in the structure of the arguments; numbers get numbers."""

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.autograd.recorded import Recorded, raw
+from jitmagic.errors import GradientError
+
 __all__ = ["FlatTensor"]
 
 
@@ -31,11 +34,18 @@ class FlatTensor:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """As NumPy does, values that are too few are repeated, and those that are too many are left out."""
-        index = self._index(key)
-        count, flat = np.size(index[0]), np.ravel(value)
-        if count != np.size(flat):
-            flat = flat[np.arange(count) % np.size(flat)]
-        self.base[index] = np.reshape(flat, np.shape(index[0]))
+        places = np.arange(self.base.size)[key]
+        values = raw(value)
+        if not np.size(values) or not np.size(places):
+            self.base._version.before_write(self.base._values)
+            self.base._values.flat[key] = values
+            return
+        if isinstance(value, Recorded) and np.may_share_memory(values, self.base._values):
+            raise GradientError(
+                "x.flat[...] = y of one memory: NumPy overwrites elements before it reads them, which has no gradient; "
+                "write y.copy()"
+            )
+        self.base.put(places, value)
 
     def copy(self) -> Any:
         """The elements as a new vector."""

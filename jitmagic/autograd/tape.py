@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jitmagic.autograd.backward import walk
 from jitmagic.autograd.modes import enable_grad
-from jitmagic.autograd.node import FunctionNode
+from jitmagic.autograd.node import Edge, FunctionNode
 from jitmagic.autograd.recorded import Recorded, is_smooth, tensors_in
 from jitmagic.autograd.tensor import Tensor
 from jitmagic.autograd.watched import Watched, WatchedNumber
@@ -38,7 +38,7 @@ def gradients(
     ]
     stops = frozenset(id(t) for t in targets)
     found = walk(roots, retain=retain_graph, as_tensors=create_graph, stop_at=stops)
-    return [_found(found.get(id(t)), x) for t, x in zip(targets, inputs, strict=True)]
+    return [_found(found.get(id(t)), x._values) for t, x in zip(targets, inputs, strict=True)]
 
 
 def _entry(x: Any) -> Any:
@@ -48,8 +48,8 @@ def _entry(x: Any) -> Any:
     return edge[0]
 
 
-def _found(entry: Any, x: Any) -> Any:
-    return np.zeros_like(x._values) if entry is None else entry[1]
+def _found(entry: Any, data: Any) -> Any:
+    return np.zeros_like(data) if entry is None else entry[1]
 
 
 def tape_vjp(function: Callable[..., Any], primals: Sequence[Any]) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
@@ -69,20 +69,28 @@ def tape_vjp(function: Callable[..., Any], primals: Sequence[Any]) -> tuple[Any,
             for primal, stand_in in zip(primals, watched, strict=True):
                 _describe_alike(primal, stand_in)
     nested = any(isinstance(p, Recorded) for p in primals)
+    arrays, ends = [w._values for w in watched], [_End(t._history(), t._values) for t in tensors_in(value)]
+    del watched
 
     def pullback(cotangent: Any) -> tuple[Any, ...]:
-        outputs = tensors_in(value)
         given = cotangent if isinstance(cotangent, tuple | list) else [cotangent]
         create = nested or any(isinstance(g, Recorded) for g in given)
         roots = [
-            (edge, _started(g, out, create))
-            for out, g in zip(outputs, given, strict=True)
-            if (edge := out._history()) is not None
+            (end.edge, _started(g, end.data, create))
+            for end, g in zip(ends, given, strict=True)
+            if end.edge is not None
         ]
         found = walk(roots, retain=True, as_tensors=create, stop_at=frozenset(map(id, marks)))
-        return tuple(_found(found.get(id(mark)), w) for mark, w in zip(marks, watched, strict=True))
+        return tuple(_found(found.get(id(mark)), a) for mark, a in zip(marks, arrays, strict=True))
 
     return value, pullback
+
+
+class _End(NamedTuple):
+    """What a pullback keeps of a result, which may be given another shape later."""
+
+    edge: Edge | None
+    data: Any
 
 
 def _called(function: Callable[..., Any], watched: list[Tensor]) -> Any:
@@ -118,8 +126,12 @@ def _watched(primal: Any) -> Tensor:
 
 
 def _as_data(primal: Any) -> Any:
-    """NumPy scalars stay what they are; Python numbers become such."""
-    return primal if isinstance(primal, np.generic) else np.asarray(primal)[() if np.isscalar(primal) else ...]
+    """Arrays and NumPy scalars stay what they are; Python numbers become such."""
+    return (
+        primal
+        if isinstance(primal, np.generic) or type(primal) is np.ndarray
+        else np.asarray(primal)[() if np.isscalar(primal) else ...]
+    )
 
 
 def _mark(watched: Tensor) -> Any:
@@ -130,8 +142,8 @@ def _mark(watched: Tensor) -> Any:
 
 def _started(g: Any, out: Any, create: bool) -> Any:
     data = g._values if isinstance(g, Recorded) else np.asarray(g)
-    if data.shape != out._values.shape:
-        raise GradientError(f"a cotangent of shape {data.shape} for a value of shape {out._values.shape}")
+    if data.shape != out.shape:
+        raise GradientError(f"a cotangent of shape {data.shape} for a value of shape {out.shape}")
     if create:
-        return g if isinstance(g, Recorded) else Tensor._made(data.astype(out._values.dtype))
-    return data.astype(out._values.dtype)
+        return g if isinstance(g, Recorded) else Tensor._made(data.astype(out.dtype))
+    return data.astype(out.dtype)

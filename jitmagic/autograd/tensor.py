@@ -186,8 +186,10 @@ class Tensor(Recorded):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if self.requires_grad:
             raise GradientError(
-                "a Tensor that requires a gradient became a plain array here, which would lose its history: use "
-                "NumPy's functions on the Tensor itself (np.stack for a list of Tensors), or detach() it first"
+                "a Tensor that requires a gradient became a plain array here, or part of one that has no history, and "
+                "would lose its own: use NumPy's functions on the Tensor itself (np.stack for a list of Tensors), "
+                "write into a Tensor (out = jm.Tensor(np.zeros(n))) or into an array made in the function that jm.grad "
+                "differentiates (np.copy(a) of one from elsewhere), or detach() it first"
             )
         return np.array(self._values, dtype=dtype, copy=copy)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.autograd.keeping import note
 from jitmagic.autograd.recorded import Recorded, numbers_are_made_by, raw
 from jitmagic.autograd.tensor import Tensor
 from jitmagic.errors import GradientError
@@ -22,6 +23,10 @@ class Watched(Tensor):
     """
 
     _leaves_plain = True
+
+    @classmethod
+    def _made(cls, data: Any, edge: Any = None, version: Any = None) -> Any:
+        return note(super()._made(data, edge, version))
 
     @property  # type: ignore[misc]  # what isinstance asks for
     def __class__(self) -> type:
@@ -104,6 +109,7 @@ class WatchedNumber(Watched):
         """The number ``data``, a NumPy scalar, computed by the node behind ``edge``."""
         self = object.__new__(cls)
         self._set(data, edge, False)
+        note(self)
         return self
 
 

@@ -22,7 +22,8 @@ __all__ = ["set_item", "writable", "write", "write_into", "written"]
 
 PLAIN_TARGET = (
     "a Tensor that requires a gradient cannot be written into a plain array, which has no history: make the target a "
-    "Tensor (jm.Tensor(array)), or detach the value"
+    "Tensor (out = jm.Tensor(np.zeros(n))), or let jm.grad or jm.value_and_grad call the function: there arrays that "
+    "np.zeros and the like make keep it (those from elsewhere do not: write into np.copy(a)); or detach the value"
 )
 
 

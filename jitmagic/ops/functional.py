@@ -15,14 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from jitmagic.errors import InternalError
 from jitmagic.graph.meta import ArrayMeta
-from jitmagic.graph.node import Operation
 from jitmagic.ops.gradients import fit, invoke
 from jitmagic.ops.gradients.elementwise import zero
 from jitmagic.ops.gradients.indices import kinds_of
@@ -30,6 +29,7 @@ from jitmagic.ops.gradients.shapes import shape_of, summed_like
 from jitmagic.ops.lowering import View
 from jitmagic.ops.record import Arguments, Inferred, Op, Rules
 from jitmagic.ops.registry import op
+from jitmagic.ops.view_steps import ViewStep, follow, ordered
 
 __all__ = [
     "ADD_AT",
@@ -49,41 +49,6 @@ __all__ = [
 Array = np.ndarray[Any, Any]
 Order: TypeAlias = Literal["K", "C", "F"]
 ALIGNMENT = 16  # bytes; what NumPy's allocator keeps, so that views with a wider dtype stay aligned
-
-
-class ViewStep(NamedTuple):
-    """One view operation on the way from a base to a part of it: ``op.call(array, *args, **kwargs)``.
-
-    ``args`` are the other arguments; the array stands at ``position`` among them. If the operation gives a tuple of
-    views, ``item`` tells which one. Nodes and symbolic sizes may be nested in ``args`` and ``kwargs``.
-    """
-
-    op: Operation
-    args: tuple[Any, ...] = ()
-    kwargs: dict[str, Any] = {}  # noqa: RUF012 - an empty default that nobody changes
-    position: int = 0
-    item: int | None = None
-
-    def arguments(self, array: Any) -> tuple[Any, ...]:
-        """All positional arguments of the call."""
-        return (*self.args[: self.position], array, *self.args[self.position :])
-
-    def apply(self, array: Any) -> Any:
-        """The view of ``array``."""
-        view = self.op.call(*self.arguments(array), **self.kwargs)
-        return view if self.item is None else view[self.item]
-
-    def show(self, text: Callable[[Any], str]) -> str:
-        """As a printed graph shows it: ``.reshape(-1)``; ``text`` prints an argument."""
-        parts = [text(a) for a in self.args] + [f"{k}={text(v)}" for k, v in self.kwargs.items()]
-        return f".{self.op.name}({', '.join(parts)})" + ("" if self.item is None else f"[{self.item}]")
-
-
-def follow(base: Array, path: tuple[ViewStep, ...]) -> Array:
-    """The view of ``base`` that ``path`` leads to."""
-    for step in path:
-        base = step.apply(base)
-    return base
 
 
 def copy_layout(array: Array) -> Array:
@@ -200,8 +165,8 @@ UPDATE = op(
     meta=_like_base,
     signature="base, value, path",
     vjp=(
-        lambda g, ans, base, value, path: invoke(_update, g, 0, path),
-        lambda g, ans, base, value, path: fit(part_of_cotangent(g, path), value),
+        lambda g, ans, base, value, path: invoke(_update, g, 0, ordered(path, base)),
+        lambda g, ans, base, value, path: fit(part_of_cotangent(g, ordered(path, base)), value),
     ),
 )
 
@@ -222,8 +187,8 @@ UPDATE_INDEX = op(
     meta=_like_base,
     signature="base, value, path, index",
     vjp=(
-        lambda g, ans, base, value, path, index: invoke(_update_index, g, 0, path, index),
-        lambda g, ans, base, value, path, index: fit(kept_values(g, path, index), value),
+        lambda g, ans, base, value, path, index: invoke(_update_index, g, 0, ordered(path, base), index),
+        lambda g, ans, base, value, path, index: fit(kept_values(g, ordered(path, base), index), value),
     ),
 )
 

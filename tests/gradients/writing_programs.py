@@ -270,3 +270,17 @@ def other_starts(x):
     e[1:] = x[3:]
     f += x[:3]
     return np.sum(a * a) + np.sum(b * c) + np.linalg.det(d) * np.sum(e * e) * f[0]
+
+
+@program
+def views_in_memory_order(x):
+    """Parts named by their order in memory, which is that of the array and not that of its cotangent."""
+    a = np.asfortranarray(x.reshape(3, 2) * 1)
+    b, c = np.ones((3, 2), order="F"), (x.reshape(1, 3, 2) * 1).transpose(2, 0, 1)
+    v, w, u = a.ravel(order="K")[::2], b.ravel("A"), c.ravel(order="K")
+    v *= x[:3]
+    w[1:] = x[1:] * a.reshape(2, 3, order="A").ravel()[1:]
+    a.reshape(2, 3, order="A")[0] *= x[3:]
+    u[[0, 1, 1, 4]] = x[:4] * u[2:]
+    weights = np.arange(1.0, 7.0).reshape(3, 2)
+    return np.sum(a * weights) + np.sum(b * b * weights) + np.sum(c * weights.reshape(2, 1, 3))

@@ -20,6 +20,7 @@ from jitmagic.ops.functional import UPDATE, UPDATE_INDEX, ViewStep, part_of_cota
 from jitmagic.ops.gradients import fit
 from jitmagic.ops.gradients.products import is_transposed
 from jitmagic.ops.registry import by_name
+from jitmagic.ops.view_steps import ordered
 
 if TYPE_CHECKING:
     from jitmagic.aot.joint.reverse import Reverse
@@ -119,9 +120,16 @@ def _window(walk: Reverse, node: Node) -> bool:
     return True
 
 
+def _spelled(base: Node, path: tuple[ViewStep, ...]) -> tuple[ViewStep, ...]:
+    """The path as cotangents go it, which may lie otherwise in memory than ``base``."""
+    meta = base.meta
+    return ordered(path, meta.standin()) if isinstance(meta, ArrayMeta) else path
+
+
 def _update(walk: Reverse, node: Node) -> bool:
     """``base`` with a part replaced: the part's cotangent is that of the value, the rest's that of ``base``."""
     base, value, path = node.args
+    path = _spelled(base, path)
     g = walk.cotangents[node]
     if isinstance(value, Node | list | tuple):
         _add_values(walk, value, part_of_cotangent(g, path, lambda whole: _follow(walk, whole, path)))
@@ -137,19 +145,20 @@ def _add_values(walk: Reverse, values: Any, g: Any) -> None:
 
 def _update_index(walk: Reverse, node: Node) -> bool:
     base, value, path, index = node.args
+    path = _spelled(base, path)
     g = walk.cotangents[node]
     if not walk.reached.isdisjoint(nodes_in(value)):
         whole = part_of_cotangent(g, path, lambda array: _follow(walk, array, path))
         part = whole[walk.stage.lift(index)]
-        _add_values(walk, value, _of_winners(walk, node, part))
+        _add_values(walk, value, _of_winners(walk, node, part, path))
     if base in walk.reached:
         walk.add(base, walk.stage.call(UPDATE_INDEX, (_writeable(g), _zero_of(g), path, index)))
     return True
 
 
-def _of_winners(walk: Reverse, node: Node, part: Any) -> Any:
+def _of_winners(walk: Reverse, node: Node, part: Any, path: tuple[ViewStep, ...]) -> Any:
     """``part`` with 0 for the values that a later one at the same place has overwritten."""
-    base, _, path, index = node.args
+    base, index = node.args[0], node.args[3]
     of_arrays = any(isinstance(n.meta, ArrayMeta) and n.meta.dtype.kind in "iu" for n in nodes_in(index))
     if not of_arrays and not _has_repeats(index):
         return part

@@ -40,19 +40,19 @@ def writing(name: str, place: int) -> tuple[Callable[..., Any], Callable[..., An
     The row itself tells which value went where: it is run on integers, with the number of each value as the value.
     """
 
-    def marks(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        target, *others = args
+    def marks(g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        others = list(args[1:])
         values = others.pop(place - 1)
         numbers = np.reshape(np.arange(1, np.size(values) + 1), shape_of(values))
-        return invoke(MARKS.call, target, numbers, name, place, tuple(others), kwargs)
+        return invoke(MARKS.call, g, numbers, name, place, tuple(others), kwargs)
 
     def of_array(g: Any, ans: Any, *args: Any, **kwargs: Any) -> Any:
-        return np.where(marks(args, kwargs) == 0, g, 0)
+        return np.where(marks(g, args, kwargs) == 0, g, 0)
 
     def of_values(g: Any, ans: Any, *args: Any, **kwargs: Any) -> Any:
         values = args[place]
         sums = np.zeros_like(g, shape=(np.size(values) + 1,))
-        found = invoke(ADD_AT.call, sums, np.reshape(g, -1), np.reshape(marks(args, kwargs), -1))
+        found = invoke(ADD_AT.call, sums, np.reshape(g, -1), np.reshape(marks(g, args, kwargs), -1))
         return as_operand(found[1:], values)
 
     return of_array, of_values
