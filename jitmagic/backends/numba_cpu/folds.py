@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.backends.loops.ir import Fold, Kernel, Value
+from jitmagic.backends.loops.schedule import Schedule
 from jitmagic.backends.native.abi import Status
 from jitmagic.backends.numba_cpu.expressions import typed
 from jitmagic.backends.numba_cpu.merging import finish, first, is_merged, merge_block, merge_parts, start_run
@@ -20,7 +21,7 @@ from jitmagic.backends.numba_cpu.short_rows import Rows
 from jitmagic.backends.numba_cpu.text import Text
 from jitmagic.backends.numba_cpu.tiles import TILE_LIMIT, Tiles
 
-__all__ = ["BLOCK", "combine_source", "emit_folds", "is_loose", "loose_name"]
+__all__ = ["BLOCK", "combine_source", "combine_texts", "emit_folds", "is_loose", "loose_name"]
 
 BLOCK = 128  # NumPy's PW_BLOCKSIZE
 STACK_BYTES = 16 * 200  # of runs to come: the tree is at most 64 deep
@@ -317,3 +318,9 @@ def combine_source(kind: str, dtype: np.dtype[Any]) -> str:
     if kind == "mean":
         lines.append(f"    store_{dtype}(a, 0, {quotient})")
     return "\n".join([*lines, "    return OK", ""])
+
+
+def combine_texts(plan: Schedule) -> list[str]:
+    """The texts of the kernels that join parts, which the host program needs as well."""
+    folds = (s for step in plan.launches if step.built.kernel.shape == "R" for s in step.built.kernel.body)
+    return [combine_source(fold.kind, fold.value.dtype) for fold in folds if isinstance(fold, Fold)]

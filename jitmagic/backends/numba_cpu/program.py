@@ -15,7 +15,9 @@ from jitmagic.backends.native.compile import Kernel, compile_kernel
 from jitmagic.backends.native.worker import defer
 from jitmagic.backends.numba_cpu.chains import Chain, chained, chains
 from jitmagic.backends.numba_cpu.emit import emit, emit_chain
-from jitmagic.backends.numba_cpu.host import combine_texts, write_host
+from jitmagic.backends.numba_cpu.folds import combine_texts
+from jitmagic.backends.numba_cpu.host import write_host
+from jitmagic.backends.numba_cpu.joining import join_texts
 from jitmagic.backends.numba_cpu.short_rows import have_short_rows
 from jitmagic.backends.numba_cpu.streaming import streamed_results
 from jitmagic.graph import Graph, Node
@@ -115,7 +117,8 @@ def _compile(plan: Schedule, together: Sequence[Chain], fastmath: bool) -> list[
     leaders = {id(chain.launches[0]) for chain in together}
     alone = [step for step in plan.launches if id(step) not in chain_of or id(step) in leaders]
     texts = [emit_chain(chain_of[id(step)]) if id(step) in leaders else emit(step.built.kernel) for step in alone]
-    defer([*((text, fastmath) for text in texts), *((text, False) for text in combine_texts(plan))])
+    others = [*combine_texts(plan), *join_texts(plan)]
+    defer([*((text, fastmath) for text in texts), *((text, False) for text in others)])
     for chain in together:
         plan.marks |= dict.fromkeys(chain.nodes, chain.launches[0].built.kernel.name)
     return [_record(step, chain_of.get(id(step)), text, fastmath) for step, text in zip(alone, texts, strict=True)]
