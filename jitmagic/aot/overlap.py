@@ -94,9 +94,8 @@ class AliasGuard:
         for i, array in self.fixed:
             if overlaps(arguments[i], array):
                 return False
-        for i in self.simple:
-            if not is_simple(arguments[i]):
-                return False
+        if not all([arguments[i].flags.forc or is_simple(arguments[i]) for i in self.simple]):
+            return False
         return all(group.holds(arguments) for group in self.groups) if self.groups else True
 
     def __bool__(self) -> bool:
@@ -148,17 +147,11 @@ def overlaps(a: Array, b: Array) -> bool:
 
 def have_own_memory(arrays: Sequence[Any]) -> bool:
     """True if each lies in memory that another array object owns: then no two overlap, however many there are."""
-    owners = set()
-    for array in arrays:
-        owner = array.base
-        if owner is None:
-            owner = array
-        elif type(owner) is not np.ndarray:
-            return False
-        if not owner.flags.owndata:
-            return False
-        owners.add(id(owner))
-    return len(owners) == len(arrays)
+    # this runs at each call, over every parameter of a network and the state of its optimizer
+    owners = [array if (base := array.base) is None else base for array in arrays]
+    if len({*map(id, owners)}) != len(owners) or not {*map(type, owners)} <= {np.ndarray}:
+        return False
+    return all([owner.flags.owndata for owner in owners])
 
 
 def is_simple(array: Array) -> bool:

@@ -53,7 +53,9 @@ class Adam(Optimizer):
 
     def update(self, group: dict[str, Any]) -> None:
         lr, (beta1, beta2) = run_time(group, "lr"), group["betas"]
-        counts = Counts(lambda step: (lr / (1 - beta1**step), np.sqrt(1 - beta2**step)))
+        # lr m / (1 - beta1^t) / (sqrt(v) / root + eps) with root = sqrt(1 - beta2^t), as section 2 of the paper has it:
+        # numerator and denominator times root, so that no array is divided by it (Kingma and Ba, 2015)
+        counts = Counts(lambda step: _factors(step, lr, beta1, beta2, group["eps"]))
         for p in active(self, group):
             w, g, state = writable(p), p.grad.numpy(), self.state[p]
             if not state:
@@ -61,7 +63,7 @@ class Adam(Optimizer):
                 state["exp_avg"], state["exp_avg_sq"] = np.zeros_like(w), np.zeros_like(w)
                 if group["amsgrad"]:
                     state["max_exp_avg_sq"] = np.zeros_like(w)
-            rate, root = counts.count(state["step"], w.dtype)
+            rate, eps = counts.count(state["step"], w.dtype)
             if group["maximize"]:
                 g = -g
             if group["weight_decay"] != 0:
@@ -77,7 +79,12 @@ class Adam(Optimizer):
                 largest = state["max_exp_avg_sq"]
                 np.maximum(largest, v, out=largest)
                 v = largest
-            w -= rate * (m / (np.sqrt(v) / root + group["eps"]))
+            w -= rate * (m / (np.sqrt(v) + eps))
+
+
+def _factors(step: Any, lr: Any, beta1: float, beta2: float, eps: float) -> tuple[Any, Any]:
+    root = np.sqrt(1 - beta2**step)
+    return lr * root / (1 - beta1**step), eps * root
 
 
 class AdamW(Adam):

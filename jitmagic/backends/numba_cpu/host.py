@@ -43,7 +43,7 @@ from jitmagic.backends.native.launch import make_launcher
 from jitmagic.backends.numba_cpu.chains import Chain, chained, rows_of
 from jitmagic.backends.numba_cpu.conditions import listened, quiet, unheard
 from jitmagic.backends.numba_cpu.folds import combine_source
-from jitmagic.backends.numba_cpu.joining import Join, join_of
+from jitmagic.backends.numba_cpu.joining import join_of, write_join
 from jitmagic.backends.numba_cpu.scratch import Scratch
 from jitmagic.backends.numba_cpu.scratch_lines import with_scratch
 from jitmagic.backends.numba_cpu.sizes import packed_strides, polynomial_text, product
@@ -214,19 +214,10 @@ class Writer:
         self.fresh.append((len(self.lines), node))
         join = join_of(node)
         if join is not None:
-            self.join(join, node)
+            write_join(self, join, node)
             return
         self.lines.append(f"    {name} = {self.call_text(node)}")
         self.bind_sizes(node)
-
-    def join(self, join: Join, node: Node) -> None:
-        """Put parts side by side in a new array."""
-        self.lines.append(f"    {self.names[node]} = {self.allocation(node)}")
-        kernel = self.constant(compile_kernel(join.source(), "kernel").address, "join")
-        operands = ", ".join(self.names[n] for n in (*join.parts, node))
-        assert isinstance(node.meta, ArrayMeta)
-        rows, *others = node.meta.shape
-        self.run_kernel(join.form, kernel, f"{rows}, {self.told(product(others))}, {operands}", 0, _lines([node]))
 
     def target(self, value: Node) -> str:
         """A name for the part of an array that a value is computed into."""

@@ -13,10 +13,11 @@ from typing import Any
 from jitmagic.backends.loops.operands import is_array, memory_order
 from jitmagic.backends.loops.schedule import Call, Schedule
 from jitmagic.backends.native.abi import Status
+from jitmagic.backends.native.compile import compile_kernel
 from jitmagic.backends.numba_cpu.text import Text
 from jitmagic.graph import ArrayMeta, Node
 
-__all__ = ["Join", "join_of", "join_texts"]
+__all__ = ["Join", "join_of", "join_texts", "write_join"]
 
 LEAST = 4096  # elements from which on the launch is made up for
 LONGEST_RUN = 1024  # bytes that NumPy copies in about the time that it takes to begin
@@ -138,3 +139,14 @@ def join_texts(plan: Schedule) -> list[str]:
     """The texts of the kernels of all joins of a program."""
     joins = (join_of(step.node) for step in plan.steps if isinstance(step, Call))
     return [join.source() for join in joins if join is not None]
+
+
+def write_join(writer: Any, join: Join, node: Node) -> None:
+    """Allocate the result in a host program, and launch the kernel."""
+    name = writer.names[node]
+    writer.lines.append(f"    {name} = {writer.allocation(node)}")
+    kernel = writer.constant(compile_kernel(join.source(), "kernel").address, "join")
+    operands = ", ".join(writer.names[n] for n in (*join.parts, node))
+    assert isinstance(node.meta, ArrayMeta)
+    rows, *others = node.meta.shape
+    writer.run_kernel(join.form, kernel, f"{rows}, {writer.told(math.prod(others))}, {operands}", 0, "concatenate")
