@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitmagic.tracer.guards import kinds as guard
-from jitmagic.tracer.guards.contents import bases_guard, special_methods_guard
+from jitmagic.tracer.guards.contents import bases_guard, class_owner_guard, owner_of, special_methods_guard
 from jitmagic.tracer.guards.holding import is_library
 from jitmagic.tracer.guards.source import DictSource, Source
 from jitmagic.tracer.variables.base import VariableTracker
@@ -39,15 +39,22 @@ class ClassGuards:
         """Where to read ``cls.name`` anew at each call; None if the entry is to be the very same object.
 
         Plain data in the class's own dict are guarded as any other data, by what they are: numbers always, other
-        data once a call of the function has replaced them (an accumulator is another object after every call).
+        data once a call of the function has replaced them (an accumulator is another object after every call). So are
+        those in the dict of a base, which then has to be the class that is asked.
         """
-        if type(cls) is not type or id(cls) in self.stand_ins or name not in cls.__dict__:
+        if type(cls) is not type or id(cls) in self.stand_ins:
             return None
-        found = DictSource(source, name)
-        if type(entry) in _NUMBERS:
-            return found
         is_data = type(entry) in LITERALS or type(entry) is np.ndarray or isinstance(entry, np.generic)
-        return found if is_data and found.text in self.output.state.written else None
+        if name in cls.__dict__:
+            found = DictSource(source, name)
+            if type(entry) in _NUMBERS:
+                return found
+            return found if is_data and found.text in self.output.state.written else None
+        owner = owner_of(cls, name)
+        if not is_data or type(owner) is not type or f"{owner.__name__}.{name}" not in self.output.state.written:
+            return None
+        self.output.guards.add(class_owner_guard(source, owner, name))
+        return DictSource(self.output.constant_source(owner, owner.__name__), name)
 
     def guard_bases(self, cls: type) -> None:
         """What the class is a subclass of, where that can be changed."""

@@ -23,6 +23,12 @@ PROGRAMS = {
     "        return self.t\na = A()\ndef f(x): return a.add(x)",
     "in a class method": "class A:\n    t = 0\n    @classmethod\n    def add(cls, x):\n        cls.t += x.sum()\n"
     "        return cls.t\na = A()\ndef f(x): return A.add(x)",
+    "through a subclass": "class A: t = 0\nclass B(A): pass\na = B()\ndef f(x):\n    A.t = B.t + x.sum()\n"
+    "    return B.t",
+    "by an instance of a subclass": "class A:\n    t = 0\n    def add(self, x):\n        A.t = self.t + x.sum()\n"
+    "        return self.t\nclass B(A): pass\na = B()\ndef f(x): return a.add(x)",
+    "an array through a subclass": "class A: t = np.zeros(3)\nclass B(A): pass\na = B()\ndef f(x):\n"
+    "    A.t = B.t + x\n    return a.t",
     "of an instance's class": "class A:\n    t = 0\n    def add(self, x):\n        type(self).t += x.sum()\n"
     "        return self.t\na = A()\ndef f(x): return a.add(x)",
 }
@@ -51,8 +57,26 @@ def test_what_each_call_replaces_is_compiled_a_few_times(program: str) -> None:
 
 @pytest.mark.parametrize("change", ["A.t = 7.0", "A.t = 7", "A.t = np.ones(3)", "a.t = 5.0", "del A.t",
                                     "A.t = property(lambda self: 4.0)"])  # fmt: skip
-@pytest.mark.parametrize("name", ["a sum", "an array", "read by an instance", "of an instance's class"])
+@pytest.mark.parametrize("name", ["a sum", "an array", "read by an instance", "of an instance's class",
+                                  "through a subclass", "by an instance of a subclass"])  # fmt: skip
 def test_a_change_from_outside_counts(name: str, change: str) -> None:
+    follows(name, change)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *("B.t = 7.0", "B.t = A.t", "B.t = 7.0; del B.t", "class C: t = 3.0\nB.__bases__ = (C,)"),
+        *("A, B.t = B, 5.0", "type(a).t = np.ones(3)", "a.t = 2.0"),
+    ],
+)
+@pytest.mark.parametrize("name", ["through a subclass", "by an instance of a subclass", "an array through a subclass"])
+def test_a_subclass_that_gets_its_own_counts(name: str, change: str) -> None:
+    follows(name, change)
+
+
+def follows(name: str, change: str) -> None:
+    """The answers after the change are plain Python's."""
     plain, compiled = _names(PROGRAMS[name]), _names(PROGRAMS[name])
     f = jm.compile(compiled["f"])
     outcomes = []

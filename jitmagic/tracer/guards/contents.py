@@ -12,9 +12,11 @@ from jitmagic.tracer.guards.source import Source
 __all__ = [
     "attribute_names_guard",
     "bases_guard",
+    "class_owner_guard",
     "described_guard",
     "empty_slot_guard",
     "maxlen_guard",
+    "owner_of",
     "registry_guard",
     "special_methods_guard",
 ]
@@ -85,6 +87,28 @@ def _special_changes(cls: type, then: dict[tuple[int, str], Any]) -> str:
 
 NAMES["has_special_entries"] = _has_special_entries
 NAMES["special_changes"] = _special_changes
+
+
+def owner_of(cls: type, name: str) -> type | None:
+    """The class in whose dict an attribute of ``cls`` is found."""
+    return next((base for base in _MRO.__get__(cls) if name in _DICT.__get__(base)), None)
+
+
+NAMES["owner_of"] = owner_of
+
+
+def class_owner_guard(source: Source, owner: type, name: str) -> Guard:
+    """CLASS_ATTRIBUTE: the attribute of the class at ``source`` is still found in the dict of ``owner``."""
+    return Guard(
+        "CLASS_ATTRIBUTE",
+        source,
+        f"owner_of({{v}}, {name!r}) is {{k}}",
+        short_text(owner),
+        f"entry_text(owner_of({{v}}, {name!r}))",
+        owner,
+        about=f"the class that {source.text}.{name} is found in",
+        remedy=f"give {name} to one class only",
+    )
 
 
 def special_methods_guard(source: Source, cls: type) -> Guard:

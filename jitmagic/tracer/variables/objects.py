@@ -133,7 +133,7 @@ class ObjectTracker(VariableTracker):
         if name == "__dict__" and self.cls.__dictoffset__:
             return AttributesTracker(self)
         place = self._place_in_class(tx, name)
-        entry = self.guarded_entry(tx, name) if place is None else self.cls.__dict__[name]
+        entry = self.guarded_entry(tx, name) if place is None else find_in_class(self.cls, name)
         if is_data(entry):
             return read_entry(tx, self, name, entry)
         own = self.own(tx, name)
@@ -150,10 +150,10 @@ class ObjectTracker(VariableTracker):
 
     def _place_in_class(self, tx: Evaluator, name: str) -> Source | None:
         """Where the class's own data of this name are read at each call, if a call of the function replaces them."""
-        if f"{self.cls.__name__}.{name}" not in tx.output.state.written:
+        if not any(f"{base.__name__}.{name}" in tx.output.state.written for base in self.cls.__mro__):
             return None
         held = tx.output.constant_source(self.cls, self.cls.__name__)
-        return tx.output.builder.data_source(self.cls, name, self.cls.__dict__.get(name), held)
+        return tx.output.builder.data_source(self.cls, name, find_in_class(self.cls, name), held)
 
     def own(self, tx: Evaluator, name: str) -> VariableTracker | None:
         """From the instance's own dict, pending writes first."""
