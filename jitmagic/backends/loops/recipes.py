@@ -80,10 +80,23 @@ Adapt: TypeAlias = Callable[[Recipe], Recipe | None]
 def approximated(found: Recipe) -> Recipe:
     """The same in float64 arithmetic in place of NumPy's loop, which is as fast for float32."""
     name = "" if found.ufunc is None or not is_numpys(found.ufunc) else found.ufunc.__name__
-    if name not in worth_approximating() or any(d != np.float64 for d in (*found.dtypes, found.result)):
+    if any(d != np.float64 for d in (*found.dtypes, found.result)):
+        return found
+    product = _PRODUCTS.get(found.arguments[1]) if name == "power" and _is_literal(found.arguments[1]) else None
+    if product is not None:
+        return Recipe("apply", found.arguments[:1], found.dtypes[:1], found.result, product, flags=0)
+    if name not in worth_approximating():
         return found
     names = ", ".join("abc"[: len(found.arguments)])
     return replace(found, kind="apply", expression=f"{FAST}{name}({names})", ufunc=None, flags=0)
+
+
+# Powers that are products of few factors; more of them would be further from the right result than a power may be
+_PRODUCTS = {3: "a * a * a", 4: "(a * a) * (a * a)"}
+
+
+def _is_literal(argument: Any) -> bool:
+    return type(argument) in (int, float)
 
 
 def is_cheap(found: Recipe) -> bool:

@@ -112,6 +112,34 @@ def test_a_compiled_function_approximates_only_when_asked(
     assert any("fast_exp" in s for s in sources) == ("exp" in wanted)
 
 
+def cube(x: Any) -> Any:
+    return np.negative(x**3)
+
+
+def fourth(x: Any) -> Any:
+    return np.negative(np.power(x, 4.0))
+
+
+@pytest.mark.skipif(not HAS_EXTENDED, reason="there is no format with more bits to compare with")
+@pytest.mark.parametrize("function", [cube, fourth], ids=lambda f: f.__name__)
+def test_small_powers_are_products(function: Any) -> None:
+    rng = np.random.default_rng(5)
+    x = np.concatenate([rng.uniform(-3, 3, DRAWN), np.exp(rng.uniform(-200, 200, DRAWN)), anything(rng), SPECIAL])
+    fast, exact = jm.compile(function, fastmath=True), jm.compile(function)
+    with np.errstate(all="ignore"):
+        found, wanted = fast(x), function(x.astype(np.longdouble))
+        assert np.array_equal(exact(x), function(x), equal_nan=True)
+        rounded = wanted.astype(np.float64)
+        error = np.abs(found.astype(np.longdouble) - wanted) / np.spacing(np.abs(rounded)).astype(np.longdouble)
+    finite = np.isfinite(rounded)
+    assert error[finite].max() <= 3.0
+    assert np.array_equal(found[~finite], rounded[~finite], equal_nan=True)
+    zero = (rounded == 0) & (found == 0)
+    assert np.array_equal(np.signbit(found[zero]), np.signbit(rounded[zero]))
+    (source,) = (k.source for k in fast.jit.frame.entries[-1].lowered.kernels)
+    assert "inner_loop" not in source
+
+
 def test_fast_kernels_report_no_floating_point_conditions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recipes, "worth_approximating", lambda: frozenset(ulps.ERRORS_ULP))
     x = np.zeros(4)
