@@ -74,7 +74,7 @@ def test_b46_shadowed_builtins_and_patched_numpy_functions_are_noticed() -> None
     same_everywhere(text, ["f(x)", "np.sin = lambda x: x * 5", "f(x)", "np.sin = real", "f(x)"], [1, 2, 2])
     text = "import builtins\nx = np.ones(2)\ndef f(x): return x * max(1, 2)"
     calls = ["f(x)", "real = max; builtins.max = min", "f(x)", "builtins.max = real", "f(x)"]
-    same_everywhere(text, calls, [1, 2, 2])
+    same_everywhere(text, calls, [1, 1, 1])  # nothing is compiled while libraries would run with it as well
 
 
 def test_b47_an_allowed_function_is_one_node() -> None:
