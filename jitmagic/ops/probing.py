@@ -252,6 +252,7 @@ class Reading:
     offsets: bool = False
     sizes: Sizes | None = None
     run_time: list[tuple[int, int, Any]] = field(default_factory=list)
+    count: tuple[Dim, list[int]] | None = None  # what the call counts: all results have the same number of rows
 
     def read(self, results: list[Any]) -> Inferred:
         first = results[0]
@@ -306,7 +307,10 @@ class Reading:
         return replace(placed, writeable=first.flags.writeable).owned_as(first)
 
     def _dim(self, place: int, axis: int, sizes: list[int]) -> Dim:
-        if not self.counted(place, axis):
+        is_counted = self.counted(place, axis)
+        if is_counted and self.count is not None and self.count[1] == sizes:
+            return self.count[0]
+        if not is_counted:
             for known, drawn in self._candidates():
                 if drawn == sizes:
                     return known
@@ -316,6 +320,8 @@ class Reading:
                 return sizes[0]
         symbol = self.call.env.new_run_time_symbol()
         self.run_time.append((place, axis, symbol))
+        if is_counted and self.count is None:
+            self.count = symbol, sizes
         return symbol
 
     def _candidates(self) -> Iterator[tuple[Dim, list[int]]]:

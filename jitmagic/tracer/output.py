@@ -6,7 +6,7 @@ import ast
 import enum
 import weakref
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -291,6 +291,10 @@ class OutputGraph:
     def note_refusal(self, loop: ast.stmt | ast.expr, error: BaseException) -> None:
         """Why a loop is not kept as a loop; shown if it then becomes a break."""
         self.refusals[loop.lineno] = getattr(error, "detail", "") or str(error)
+
+    def reword_refusal(self, loop: ast.stmt, words: Callable[[str], str]) -> None:
+        if loop.lineno in self.refusals:
+            self.refusals[loop.lineno] = words(self.refusals[loop.lineno])
 
     def add_effect(self, effect: Effect) -> None:
         if effect.span is None and self.evaluating:

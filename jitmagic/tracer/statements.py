@@ -24,6 +24,8 @@ from jitmagic.tracer.guards import ItemSource
 from jitmagic.tracer.loops import capture_loop, capture_run
 from jitmagic.tracer.loops.appends import capture_appending
 from jitmagic.tracer.loops.runs import RETURNED, returned_parts, returns_ways, runs_from
+from jitmagic.tracer.loops.streams import Names, given_head
+from jitmagic.tracer.loops.surroundings import known_function
 from jitmagic.tracer.loops.ways import WAY, own_parts, ways_of
 from jitmagic.tracer.names import names_in
 from jitmagic.tracer.operators import in_place
@@ -309,10 +311,19 @@ def _for(tx: Evaluator, node: ast.For) -> Flow:
     made_before = len(tx.output.generators)
     if _is_call_of(node.iter, BACKWARDS) and capture_loop(tx, node):
         return None
-    iterable = tx.eval(node.iter)
+    names = Names(tx)
+    given, over = given_head(tx, node, names, lambda f: known_function(tx, f))
     is_kept = tx.place(node) in tx.output.policy.whole  # its rounds cannot be written out
-    is_long = is_kept or _is_long(iterable, node)
-    if is_long and (capture_appending(tx, node) or capture_loop(tx, node) or _captured_at_once(tx, node, iterable)):
+    iterable = None if _is_call_of(node.iter, *OVER_ARRAYS) else over.fallback()
+    is_long = is_kept or iterable is None or _is_long(iterable, node)
+    if is_long:
+        with names:
+            if capture_appending(tx, given, node) or capture_loop(tx, given, node):
+                return None
+        tx.output.reword_refusal(node, names.as_written)
+    if iterable is None:
+        iterable = over.fallback()
+    if is_long and _captured_at_once(tx, node, iterable):
         return None
     ended = _kept_whole(tx, node, rest, lambda loop: capture_for(tx, loop, iterable))
     if ended is not False:
@@ -346,8 +357,6 @@ def _is_long(rounds: VariableTracker, node: ast.For) -> bool:
     """Whether the loop has more rounds than are written out one by one without asking."""
     if isinstance(rounds, ArrayTracker):
         return rounds.meta.ndim == 1
-    if _is_call_of(node.iter, *OVER_ARRAYS):
-        return True
     if not isinstance(rounds, RangeTracker):
         return False
     nested = any(isinstance(n, ast.For | ast.While) for s in node.body for n in ast.walk(s))
@@ -360,7 +369,7 @@ def _is_call_of(node: ast.expr, *names: str) -> bool:
 
 def _while(tx: Evaluator, node: ast.While) -> Flow:
     rest = tx.following
-    if capture_appending(tx, node) or capture_loop(tx, node):
+    if capture_appending(tx, node, node) or capture_loop(tx, node):
         return None
     ended = _kept_whole(tx, node, rest, lambda loop: capture_while(tx, loop, evaluate_test))
     if ended is not False:

@@ -60,8 +60,11 @@ class _List:
         return f"{what}{self.serial}"
 
 
-def capture_appending(tx: Evaluator, node: Loop) -> bool:
-    """Add the loop to the graph and rebind what it rebinds; False, with nothing changed, if that cannot be."""
+def capture_appending(tx: Evaluator, node: Loop, of: Loop) -> bool:
+    """Add the loop to the graph and rebind what it rebinds; False, with nothing changed, if that cannot be.
+
+    ``of`` is the statement of the function that the loop was made of.
+    """
     lists = _filled(tx, node)
     if not lists:
         return False
@@ -69,7 +72,7 @@ def capture_appending(tx: Evaluator, node: Loop) -> bool:
     names = Names(tx)
     try:
         with names:
-            arrays = _captured(tx, node, lists, names)
+            arrays = _captured(tx, node, of, lists, names)
     except (Unsupported, NotConstant, Raised, DataDependentSize) as error:
         tx.output.graph.forget_calls(before)
         tx.output.note_refusal(node, error)
@@ -113,7 +116,7 @@ def _is_append(node: ast.AST) -> bool:
     return is_method and is_simple and isinstance(call.func.value, ast.Name)  # type: ignore[attr-defined]  # an attribute
 
 
-def _captured(tx: Evaluator, node: Loop, lists: Sequence[_List], names: Names) -> list[Held]:
+def _captured(tx: Evaluator, node: Loop, of: Loop, lists: Sequence[_List], names: Names) -> list[Held]:
     kinds = [_kind(tx, node, each, lists) for each in lists]
     dtypes = [np.dtype(DTYPES.get(k, k)) for k in kinds]
     counted = [_counter(each, node) for each in lists]
@@ -125,7 +128,7 @@ def _captured(tx: Evaluator, node: Loop, lists: Sequence[_List], names: Names) -
         tx.locals[each.part(ROOM)] = _room(tx, capacity, dtype)
     last = [_unless_empty(each, node) for each, dtype in zip(lists, dtypes, strict=True) if dtype != np.float64]
     filling = _replaced(node, lists, _store)
-    capture_values(tx, [*counted, filling, *last], also=[each.part(COUNT) for each in lists], of=[node])
+    capture_values(tx, [*counted, filling, *last], also=[each.part(COUNT) for each in lists], of=[of])
     return [_result(tx, each, kind) for each, kind in zip(lists, kinds, strict=True)]
 
 
@@ -212,9 +215,10 @@ def _rounds(tx: Evaluator, loop: ast.For, own: set[str], names: Names) -> Variab
         if over.function == "builtins.enumerate":
             target.elts = [target.elts[0]] * 2  # type: ignore[attr-defined]  # a tuple
     count = level_of(tx, target, over, names, 0).count
-    if not has_rounds(tx, count):
+    found = has_rounds(tx, count)
+    if found is False:
         raise refuse("a loop without rounds")
-    return count
+    return None if found is None and isinstance(count, RunTimeNumber) else count
 
 
 # -- statements in the place of an append

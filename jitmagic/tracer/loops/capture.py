@@ -17,6 +17,7 @@ from jitmagic.errors import Unsupported
 from jitmagic.graph import region as ir
 from jitmagic.graph.meta import ArrayMeta, Meta, PyMeta
 from jitmagic.graph.region_call import RegionCall, kind_of
+from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.ops.record import Arguments, Inferred, Op
 from jitmagic.tracer.loops.build import Builder, leaves
 from jitmagic.tracer.loops.comprehended import scoped
@@ -45,13 +46,15 @@ _PYTHON_TYPES: Mapping[str, type] = {"pyint": int, "pyfloat": float, "pybool": b
 Nodes = Sequence[ast.stmt]
 
 
-def capture_loop(tx: Evaluator, node: ast.For | ast.While) -> bool:
+def capture_loop(tx: Evaluator, node: ast.For | ast.While, of: ast.For | ast.While | None = None) -> bool:
     """Add the loop to the graph as one node and rebind what it rebinds; False if it is no loop of that kind.
+
+    ``of`` is the statement of the function that it was made of, if it is another one.
 
     A loop that may return is only captured together with the statements up to the function's ``return``
     (``capture_run``): by itself it could not say whether it has returned.
     """
-    error = refuse("a return in the loop") if has_return(node) else _attempt(tx, [node])
+    error = refuse("a return in the loop") if has_return(node) else _attempt(tx, [node], [of or node])
     if error is not None:
         tx.output.note_refusal(node, error)
     return error is None
@@ -59,15 +62,15 @@ def capture_loop(tx: Evaluator, node: ast.For | ast.While) -> bool:
 
 def capture_run(tx: Evaluator, nodes: Nodes) -> bool:
     """The same for several statements; what a ``return`` at their end gives is in ``returned_parts``."""
-    return _attempt(tx, nodes) is None
+    return _attempt(tx, nodes, nodes) is None
 
 
-def _attempt(tx: Evaluator, nodes: Nodes) -> BaseException | None:
+def _attempt(tx: Evaluator, nodes: Nodes, of: Nodes) -> BaseException | None:
     """Why it could not be done, or None."""
     before = len(tx.output.graph.nodes)
     try:
-        capture_values(tx, nodes)
-    except (Unsupported, NotConstant, Raised) as error:
+        capture_values(tx, nodes, of=of)
+    except (Unsupported, NotConstant, Raised, DataDependentSize) as error:
         tx.output.graph.forget_calls(before)
         return error
     return None

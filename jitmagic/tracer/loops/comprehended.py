@@ -87,7 +87,7 @@ class _Renamed(ast.NodeTransformer):
         first = node.generators[0]
         first.iter = self.visit(first.iter)
         inner = _Renamed(_without(self.names, bound_by(node)))
-        over = first.iter
+        over = copy.deepcopy(first.iter)  # it is evaluated outside, and its parts are renamed in place
         inner.generic_visit(node)
         first.iter = over
         return node  # type: ignore[no-any-return]  # an expression
@@ -110,7 +110,7 @@ class _Scoped(ast.NodeTransformer):
         number = next(self.serial)
         names = {n: f"{PREFIX}{number}_{n}" for n in sorted(bound_by(node))}
         own = _Renamed(names)
-        over = node.generators[0].iter
+        over = copy.deepcopy(node.generators[0].iter)  # it is evaluated outside, and its parts are renamed in place
         own.generic_visit(node)
         node.generators[0].iter = over
         return node  # type: ignore[no-any-return]  # an expression

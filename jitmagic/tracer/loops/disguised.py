@@ -149,6 +149,7 @@ class _Filling:
         self.levels: list[Level] = []
         self.tests: list[Sequence[ast.expr]] = []
         self.depths: list[int] = []  # the levels at which a new axis of the array begins
+        self.may_be_empty = False  # only the data tell how many rounds there are
 
     def run(self, dtype: np.dtype[Any] | None) -> tuple[ArrayTracker, tuple[str, ...]]:
         element = self._open(self.node)
@@ -188,8 +189,10 @@ class _Filling:
         self.tx.locals.update(self.names.values)
         made = level_of(self.tx, loop.target, over, self.names, len(self.levels))
         self.tx.locals.update(self.names.values)
-        if not has_rounds(self.tx, made.count):
+        found = has_rounds(self.tx, made.count)
+        if found is False:
             raise refuse("a loop without rounds")
+        self.may_be_empty |= found is None
         return made
 
     def _around(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -237,10 +240,11 @@ class _Filling:
             seen = ast.If(asked, [_set(SEEN, ast.Constant(True))], [])
             body = [_set(ELEMENT, element), seen, ast.Assign([place], _load(ELEMENT))]
             after.append(ast.If(ast.UnaryOp(ast.Not(), _load(SEEN)), [_leave()], []))
-        if not is_exact:
+        is_odd_if_empty = dtype != np.float64 and not any_kind  # an array of no elements is one of float64
+        if not is_exact or (self.may_be_empty and is_odd_if_empty):
             before.append(_set(COUNT, ast.Constant(0)))
             body.append(_set(COUNT, ast.BinOp(_load(COUNT), ast.Add(), ast.Constant(1))))
-            if dtype != np.float64 and not any_kind:  # an array of no elements is one of float64
+            if is_odd_if_empty:
                 after.append(ast.If(ast.UnaryOp(ast.Not(), _load(COUNT)), [_leave()], []))
         around = [
             [ast.fix_missing_locations(ast.copy_location(s, self.node)) for s in part] for part in (before, after)

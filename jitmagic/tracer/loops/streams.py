@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
+from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.tracer.loops.rules import refuse
 from jitmagic.tracer.rounds import SHORT_LOOP
 from jitmagic.tracer.signals import NotConstant
@@ -25,7 +26,7 @@ from jitmagic.tracer.variables.sequences import ListTracker, RangeTracker
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
 
-__all__ = ["Level", "Names", "Prepared", "level_of", "prepared"]
+__all__ = ["Level", "Names", "Prepared", "given_head", "has_rounds", "level_of", "prepared"]
 
 _HARMLESS: tuple[type[ast.AST], ...] = (
     *(ast.Name, ast.Constant, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.Subscript),
@@ -39,11 +40,21 @@ class Names:
 
     tx: Evaluator
     values: dict[str, VariableTracker] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
 
     def hold(self, value: VariableTracker, place: ast.expr) -> ast.expr:
-        name = f"_jm_given{len(self.values)}"
+        number = len(self.values)
+        while (name := f"_jm_given{number}") in self.tx.locals:
+            number += 1
         self.values[name] = value
+        self.texts[name] = ast.unparse(place)
         return ast.copy_location(ast.Name(name, ast.Load()), place)
+
+    def as_written(self, text: str) -> str:
+        """Text about the loop with the user's words for what was evaluated before it."""
+        for name, written in self.texts.items():
+            text = text.replace(name, written)
+        return text
 
     def __enter__(self) -> Names:
         self.tx.locals.update(self.values)
@@ -77,11 +88,17 @@ def _is_long(value: VariableTracker) -> bool:
     return isinstance(value, ListTracker) and value.held is not None
 
 
-def prepared(tx: Evaluator, node: ast.expr, names: Names, function_of: Callable[[ast.expr], str | None]) -> Prepared:
-    """Evaluate the parts of an iterable, in Python's order."""
+def prepared(
+    tx: Evaluator,
+    node: ast.expr,
+    names: Names,
+    function_of: Callable[[ast.expr], str | None],
+    harmless: tuple[type[ast.AST], ...] = _HARMLESS,
+) -> Prepared:
+    """Evaluate the parts of an iterable, in Python's order; those of ``harmless`` syntax get no name."""
     kind = function_of(node.func) if isinstance(node, ast.Call) else None
     if isinstance(node, ast.Call) and kind in _WITH_PARTS and _is_plain(node):
-        return _with_parts(tx, node, names, kind or "")
+        return _with_parts(tx, node, names, kind or "", harmless)
     value = tx.eval(node)
     plain = node if isinstance(node, ast.Name) else names.hold(value, node)
     return Prepared(plain, lambda: value, ((plain, value),))
@@ -91,13 +108,27 @@ def _is_plain(call: ast.Call) -> bool:
     return bool(call.args) and not call.keywords and not any(isinstance(a, ast.Starred) for a in call.args)
 
 
+def given_head(
+    tx: Evaluator, node: ast.For, names: Names, function_of: Callable[[ast.expr], str | None]
+) -> tuple[ast.For, Prepared]:
+    """(the loop with names in its head for what had to be computed, what it runs over)."""
+    over = prepared(
+        tx, node.iter, names, function_of, (ast.Name, ast.Constant, ast.expr_context)
+    )  # the rest may be written
+    if over.function == "builtins.range" or not names.values or not over.is_long:
+        return node, over
+    return ast.copy_location(ast.For(node.target, over.node, node.body, node.orelse), node), over
+
+
 _WITH_PARTS = ("builtins.zip", "builtins.enumerate", "builtins.range")
 
 
-def _with_parts(tx: Evaluator, node: ast.Call, names: Names, kind: str) -> Prepared:
+def _with_parts(
+    tx: Evaluator, node: ast.Call, names: Names, kind: str, harmless: tuple[type[ast.AST], ...]
+) -> Prepared:
     function = tx.eval(node.func)
     values = [tx.eval(a) for a in node.args]
-    args = [_kept(a, v, names) for a, v in zip(node.args, values, strict=True)]
+    args = [_kept(a, v, names, harmless) for a, v in zip(node.args, values, strict=True)]
     made = ast.copy_location(ast.Call(node.func, args, []), node)
     if kind == "builtins.range":
         found = function.call(tx, values, {})
@@ -108,11 +139,11 @@ def _with_parts(tx: Evaluator, node: ast.Call, names: Names, kind: str) -> Prepa
     )
 
 
-def _kept(node: ast.expr, value: VariableTracker, names: Names) -> ast.expr:
+def _kept(node: ast.expr, value: VariableTracker, names: Names, harmless: tuple[type[ast.AST], ...]) -> ast.expr:
     """The syntax itself where it may be evaluated again; sizes show better so."""
     is_len = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len"
     inside = ast.walk(node.args[0]) if is_len else ast.walk(node)  # type: ignore[attr-defined]  # a call
-    if all(isinstance(n, _HARMLESS) for n in inside):
+    if all(isinstance(n, harmless) for n in inside):
         return node
     return names.hold(value, node)
 
@@ -216,9 +247,9 @@ def _at(node: Any, place: ast.AST) -> Any:
     return ast.fix_missing_locations(ast.copy_location(node, place))
 
 
-def has_rounds(tx: Evaluator, count: VariableTracker) -> bool:
-    """Whether there is at least one round in this trace; with a guard if that may differ."""
+def has_rounds(tx: Evaluator, count: VariableTracker) -> bool | None:
+    """Whether there is at least one round in this trace, with a guard if that may differ; None: only the data tell."""
     try:
         return tx.truth(tx.language.compare(tx, "gt", count, Constant(0)))
-    except (Unsupported, NotConstant):
-        return False
+    except (Unsupported, NotConstant, DataDependentSize):
+        return None
