@@ -20,11 +20,12 @@ from jitmagic.tracer.flow import (
     capture_while,
     without_returns,
 )
+from jitmagic.tracer.flow.heads import Head, enumerated, head_over, zipped
 from jitmagic.tracer.guards import ItemSource
 from jitmagic.tracer.loops import capture_loop, capture_run
 from jitmagic.tracer.loops.appends import capture_appending
 from jitmagic.tracer.loops.runs import RETURNED, returned_parts, returns_ways, runs_from
-from jitmagic.tracer.loops.streams import Names, given_head
+from jitmagic.tracer.loops.streams import Names, Prepared, given_head
 from jitmagic.tracer.loops.surroundings import known_function
 from jitmagic.tracer.loops.ways import WAY, own_parts, ways_of
 from jitmagic.tracer.names import names_in
@@ -280,12 +281,16 @@ def _run_way(tx: Evaluator, block: Sequence[ast.stmt], rest: Sequence[ast.stmt] 
 
 def _keep_loop_whole(tx: Evaluator) -> None:
     """The rounds of the loop around here cannot be written out one by one: try to keep it a loop."""
-    policy = tx.output.policy
     for loop in reversed([s for s in tx.active if isinstance(s, ast.For | ast.While)]):
-        place = tx.place(loop)
-        if place not in policy.whole and place not in policy.no_flow:
-            policy.whole.add(place)
-            raise Restart
+        _keep_whole(tx, loop)
+
+
+def _keep_whole(tx: Evaluator, loop: ast.For | ast.While) -> None:
+    """Start again with this loop kept as one, if that was not tried yet."""
+    policy, place = tx.output.policy, tx.place(loop)
+    if place not in policy.whole and place not in policy.no_flow:
+        policy.whole.add(place)
+        raise Restart
 
 
 def _kept_whole(
@@ -323,15 +328,20 @@ def _for(tx: Evaluator, node: ast.For) -> Flow:
         tx.output.reword_refusal(node, names.as_written)
     if iterable is None:
         iterable = over.fallback()
-    if is_long and _captured_at_once(tx, node, iterable):
+    if is_long and _captured_at_once(tx, node, over, iterable):
         return None
-    ended = _kept_whole(tx, node, rest, lambda loop: capture_for(tx, loop, iterable))
+    ended = _kept_whole(tx, node, rest, lambda loop: capture_for(tx, loop, _head(tx, over, iterable)))
     if ended is not False:
         return ended
     iterator = iterable.iterate(tx)
     rounds = count_rounds(tx, ast.unparse(node.iter), node.lineno)
     while (item := iterator.next_item(tx)) is not None:
-        rounds()
+        try:
+            rounds()
+        except Unsupported:
+            if _head(tx, over, iterable) is not None:
+                _keep_whole(tx, node)
+            raise
         assign(tx, node.target, item)
         flow = run_block(tx, node.body)
         if flow is not None and flow.kind != "continue":
@@ -340,10 +350,19 @@ def _for(tx: Evaluator, node: ast.For) -> Flow:
     return run_block(tx, node.orelse)
 
 
-def _captured_at_once(tx: Evaluator, node: ast.For, iterable: VariableTracker) -> bool:
+def _head(tx: Evaluator, over: Prepared, iterable: VariableTracker) -> Head | None:
+    """What a flow would count to run over this."""
+    if over.function == "builtins.zip":
+        return zipped(tx, over.values)
+    if over.function == "builtins.enumerate":
+        return enumerated(tx, over.values[0], over.values[1] if over.values[1:] else Constant(0))
+    return head_over(tx, iterable)
+
+
+def _captured_at_once(tx: Evaluator, node: ast.For, over: Prepared, iterable: VariableTracker) -> bool:
     """Whether a long loop over arrays is kept a loop; a known number of rounds has a better derivative written out."""
     written_out = tx.output.differentiating and isinstance(iterable, RangeTracker) and iterable.is_constant
-    return not written_out and capture_for(tx, node, iterable)
+    return not written_out and capture_for(tx, node, _head(tx, over, iterable))
 
 
 def _drop_iterator(tx: Evaluator, node: ast.For, iterator: VariableTracker, made_before: int) -> None:

@@ -66,9 +66,9 @@ CAPTURED = {
     + SMALL
     + "        return v\nprint('out', v)\nlog.append(1)\nreturn v",
     "an exception where it returns": FOR + STEP + SMALL + "        return v[[i - 4]]\nreturn v",
+    "rows with numbers": "for i, v in enumerate(np.outer(x, x)):\n    if v.sum() > limit:\n        return i\nreturn 0",
 }
 SPLIT = {
-    "rows with numbers": "for i, v in enumerate(np.outer(x, x)):\n    if v.sum() > limit:\n        return i\nreturn 0",
     "a return in a with": FOR
     + "    with np.errstate(all='ignore'):\n    "
     + STEP

@@ -9,22 +9,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jitmagic.graph.flow import MISSING, Branch, Count, Exit, Forever, Move, Rounds, Statement
 from jitmagic.graph.meta import Meta, PyMeta
 from jitmagic.graph.node import Node
 from jitmagic.tracer.flow.finish import finish
 from jitmagic.tracer.flow.frames import bind, own_cells, variables
+from jitmagic.tracer.flow.heads import Head
 from jitmagic.tracer.flow.names import TEMPORARY, leaves_function, needed_after, rebound_in
 from jitmagic.tracer.flow.record import LEFT, Ended, Loop, Recorder, recorded
 from jitmagic.tracer.flow.values import Unavailable, Unsure, join_of, meta_of, peek, refuse, same_meta, value_of
+from jitmagic.tracer.rounds import unpack_into
 from jitmagic.tracer.signals import Returned
-from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.number import RunTimeNumber
-from jitmagic.tracer.variables.sequences import RangeTracker
 
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
@@ -35,36 +35,38 @@ ATTEMPTS = 6  # to settle the kinds at the head
 Ends = list[tuple[str, dict[str, VariableTracker], Move]]
 
 
-def capture_for(tx: Evaluator, node: ast.For, rounds: VariableTracker) -> bool:
-    """Whether the loop is now part of the graph: over a range of any length, or over the rows of an array."""
-    if not isinstance(node.target, ast.Name) or not _is_plain(tx, node):
+def capture_for(tx: Evaluator, node: ast.For, head: Head | None) -> bool:
+    """Whether the loop is now part of the graph: over what ``head`` says, or over nothing that has such a form."""
+    if head is None or not _has_names(node.target) or not _is_plain(tx, node):
         return False
-    target = node.target.id
-    if isinstance(rounds, RangeTracker):
-        values = [tx.realize(v) for v in rounds.bounds]
-        if not all(meta_of(v) == PyMeta(int) for v in values):
-            return False
-        bounds: tuple[Any, ...] = tuple(value_of(tx, v) for v in values)
-    elif isinstance(rounds, ArrayTracker) and rounds.meta.ndim:
-        bounds = (0, rounds.meta.shape[0], 1)
-    else:
-        return False
+    is_count = head.is_range and isinstance(node.target, ast.Name)
 
     def capture(recorder: Recorder) -> Ended:
-        index, number = join_of(tx, target if isinstance(rounds, RangeTracker) else "row", PyMeta(int))
+        name = node.target.id if is_count else "row"  # type: ignore[attr-defined]  # a name
+        index, number = join_of(tx, name, PyMeta(int))
         assert isinstance(number, RunTimeNumber)
 
         def enter() -> None:
-            item = rounds.item(tx, number) if isinstance(rounds, ArrayTracker) else number
-            tx.store_name(target, tx.realize(item))
+            _bind_targets(tx, node.target, head.item(number))
 
         def loop(body: list[Statement]) -> Count:
-            return Count(index, bounds, body)
+            return Count(index, head.bounds, body)
 
         _Cycle(tx, node, recorder, enter, loop).record()
         return Ended()
 
     return recorded(tx, node, capture, finish) is not None
+
+
+def _has_names(target: ast.expr) -> bool:
+    return isinstance(target, ast.Name) or (isinstance(target, ast.Tuple) and all(map(_has_names, target.elts)))
+
+
+def _bind_targets(tx: Evaluator, target: ast.expr, value: VariableTracker) -> None:
+    if isinstance(target, ast.Name):
+        tx.store_name(target.id, tx.realize(value))
+    else:
+        unpack_into(tx, target, value, _bind_targets)
 
 
 def capture_while(tx: Evaluator, node: ast.While, evaluate_test: Callable[..., VariableTracker]) -> bool:

@@ -67,12 +67,16 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """``node`` is the iterable with names for its parts, ``fallback()`` its value; ``parts`` are what it runs over."""
+    """``node`` is the iterable with names for its parts, ``fallback()`` its value; ``parts`` are what it runs over.
+
+    ``values`` are the arguments of the ``function``, in their order.
+    """
 
     node: ast.expr
     fallback: Callable[[], VariableTracker]
     parts: tuple[tuple[ast.expr, VariableTracker], ...]
     function: str = ""
+    values: tuple[VariableTracker, ...] = ()
 
     @property
     def is_long(self) -> bool:
@@ -135,7 +139,11 @@ def _with_parts(
         return Prepared(made, lambda: found, ((made, found),), kind)
     parts = tuple(zip(args, values, strict=True))
     return Prepared(
-        made, lambda: function.call(tx, values, {}), parts[:1] if kind == "builtins.enumerate" else parts, kind
+        made,
+        lambda: function.call(tx, values, {}),
+        parts[:1] if kind == "builtins.enumerate" else parts,
+        kind,
+        tuple(values),
     )
 
 
