@@ -27,6 +27,7 @@ __all__ = [
     "Const",
     "Continue",
     "Expr",
+    "Fold",
     "For",
     "If",
     "Leave",
@@ -131,7 +132,23 @@ class Size:
     type: str = "pyint"
 
 
-Expr: TypeAlias = Const | Var | Cast | Binary | Unary | Compare | Logic | Not | Load | Size
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """``sum``, ``mean``, ``max`` or ``min``, as NumPy has it, of the part of one axis that a slice takes.
+
+    ``index`` are those of the other axes; ``start`` and ``stop`` are as in ``a[start:stop]``, None for the ends.
+    """
+
+    function: str
+    array: str
+    axis: int
+    index: tuple[Expr, ...]
+    start: Expr | None
+    stop: Expr | None
+    type: str
+
+
+Expr: TypeAlias = Const | Var | Cast | Binary | Unary | Compare | Logic | Not | Load | Size | Fold
 
 
 @dataclass(frozen=True, slots=True)

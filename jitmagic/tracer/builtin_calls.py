@@ -11,6 +11,7 @@ import numpy as np
 from jitmagic.errors import Unsupported
 from jitmagic.ops import lookup
 from jitmagic.tracer import (
+    along_calls,
     container_calls,
     contexts,
     conversion_calls,
@@ -160,4 +161,5 @@ BUILTINS: dict[Any, Handler] = {
     **hook_calls.ROWS,
     **schedules.ROWS,
     **elementwise_calls.ROWS,
+    **along_calls.ROWS,
 }

@@ -31,7 +31,7 @@ from jitmagic.tracer.variables.python_ufuncs import Objects, PythonUfunc
 from jitmagic.tracer.variables.sequences import TupleTracker
 from jitmagic.tracer.variables.vectorized import Vectorized
 
-__all__ = ["ROWS"]
+__all__ = ["ROWS", "attempted"]
 
 FUNCTION, FIRST, VALUE, ROUND, SIZE = "_jm_function", "_jm_first", "_jm_element", "_jm_round", "_jm_size"
 OUT = "_jm_array"
@@ -54,12 +54,11 @@ def _call(
         dtype = _checked(made, args, kwargs)
         return _Elementwise(tx, made, [tx.realize(a) for a in args], names).run(dtype)
 
-    return _attempted(tx, made, run)
+    return attempted(tx, made.describe(), run)
 
 
-def _attempted(
-    tx: Evaluator, made: Vectorized | PythonUfunc, run: Callable[[Names], VariableTracker]
-) -> VariableTracker:
+def attempted(tx: Evaluator, what: str, run: Callable[[Names], VariableTracker]) -> VariableTracker:
+    """What ``run`` gives, with names for what its loop reads. Raises Unsupported, and leaves nothing behind."""
     before = len(tx.output.graph.nodes)
     names = Names(tx)
     try:
@@ -67,7 +66,10 @@ def _attempted(
             return run(names)
     except (Unsupported, NotConstant, Raised, DataDependentSize) as error:
         tx.output.graph.forget_calls(before)
-        raise Unsupported("plain-loop", f"{made.describe()} runs as plain Python because it holds {error}") from None
+        reason = error.detail if isinstance(error, Unsupported) else str(error)
+        if "_jm" in reason:  # names of ours say nothing to anybody
+            reason = "more than arithmetic on single numbers"
+        raise Unsupported("plain-loop", f"{what} runs as plain Python because it holds {reason}") from None
 
 
 def _from_python(
@@ -89,7 +91,7 @@ def _call_python(
         numbers = [tx.python_number(a) if isinstance(a, ArrayTracker) and a.meta.scalar else a for a in given]
         return Objects(_Elementwise(tx, made, numbers, names).run_on_python_numbers())
 
-    return _attempted(tx, made, run)
+    return attempted(tx, made.describe(), run)
 
 
 def _checked(made: Vectorized, args: Sequence[VariableTracker], kwargs: Any) -> np.dtype[Any] | None:

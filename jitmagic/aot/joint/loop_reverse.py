@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from jitmagic.aot.joint.loop_steps import FLOATS, Adjoint, adjoint_of, flowing, is_risky, number, wide
 from jitmagic.errors import Unsupported
@@ -40,6 +41,8 @@ class Reversed:
 
 def reverse_region(region: ir.Region, wanted: frozenset[str]) -> Reversed:
     """The reverse of ``region`` for the parameters named in ``wanted``. Raises Unsupported where there is none."""
+    if _has_folds(region.body):
+        raise Unsupported("no-derivative", "the sum or the largest of a part of an array in a loop")
     body = _Flags().block(region.body)
     active = _active(body, wanted)
     plan = _Sweeps(active, _assigned(body), {a.name: a.dtype for a in region.arrays})
@@ -61,6 +64,13 @@ def reverse_region(region: ir.Region, wanted: frozenset[str]) -> Reversed:
     given = (*region.scalars, *(ir.ScalarParameter(f"c_{i}", "float64") for i in range(len(results))))
     gives = (_top(REALS), _top(WHOLE), *map(_adjoint, scalars))
     return Reversed(ir.Region(_arrays(region, arrays), given, whole, gives, region.line), arrays, scalars)
+
+
+def _has_folds(node: Any) -> bool:
+    if isinstance(node, tuple):
+        return any(map(_has_folds, node))
+    fields = getattr(node, "__dataclass_fields__", ())
+    return isinstance(node, ir.Fold) or any(_has_folds(getattr(node, name)) for name in fields)
 
 
 def _seeds(results: Sequence[ir.Var], active: frozenset[str]) -> Iterator[ir.Stmt]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from jitmagic.backends.native.abi import Status
 from jitmagic.backends.regions.arithmetic import binary, cast, fitting, to_float
+from jitmagic.backends.regions.folds import fold
 from jitmagic.backends.regions.functions import truncated, unary
 from jitmagic.backends.regions.independence import is_independent
 from jitmagic.backends.regions.liveness import lives
@@ -170,12 +171,14 @@ class _Emitter(Writer):
         parts = []
         for axis, index in enumerate(node.index):
             size = f"{array.name}_n{axis}"
-            text = self._proven(index, size) if self.is_proven(index) else self._wrapped(index, size)
-            stride = f"{array.name}_s{axis}"
-            if array.is_contiguous and axis == array.ndim - 1:
-                stride = str(_ITEMSIZE.get(array.dtype, 8))
+            text = self._proven(index, size) if self.is_proven(index) else self.wrapped(index, size)
+            stride = self.stride(array, axis)
             parts.append(f"{text} * {stride}" if text.isidentifier() or text.isdigit() else f"({text}) * {stride}")
         return " + ".join(parts)
+
+    def stride(self, array: ir.ArrayParameter, axis: int) -> str:
+        is_known = array.is_contiguous and axis == array.ndim - 1
+        return str(_ITEMSIZE.get(array.dtype, 8)) if is_known else f"{array.name}_s{axis}"
 
     def is_proven(self, index: ir.Expr) -> bool:
         return any(id(index) in proof.indices for proof in self.proofs)
@@ -219,7 +222,7 @@ class _Emitter(Writer):
             self.line(f"for {name} in {'down' if constant < 0 else 'up'}({', '.join(ends)}):")
         self.block(node.body)
 
-    def _wrapped(self, index: ir.Expr, size: str) -> str:
+    def wrapped(self, index: ir.Expr, size: str) -> str:
         """An index that counts from the end if it is negative; one comparison finds those that need no more.
 
         Where another copy of the loop has proven indices, this one is short instead: it is seldom run.
@@ -327,6 +330,7 @@ _EXPRESSIONS: Mapping[type, Callable[..., str]] = {
     ir.Not: lambda e, node: f"(not {e.value(node.operand)})",
     ir.Load: _load,
     ir.Size: lambda e, node: f"{node.array}_n{node.axis}",
+    ir.Fold: fold,
 }
 
 

@@ -76,7 +76,7 @@ class _Walk:
             self.parts(each, facts)
 
     def parts(self, node: Any, facts: Facts) -> None:
-        if isinstance(node, ir.Load | ir.Store):
+        if isinstance(node, ir.Load | ir.Store):  # a part of an array is looked at where it is read
             self.found.append(Access(node, facts))
         for name in node.__dataclass_fields__:
             value = getattr(node, name)

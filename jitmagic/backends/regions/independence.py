@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from jitmagic.backends.regions.facts import accesses
 from jitmagic.backends.regions.liveness import Lives
 from jitmagic.backends.regions.proofs import counts_from_end
-from jitmagic.backends.regions.ranges import Affine, Ranges, combine, statements
+from jitmagic.backends.regions.ranges import Affine, Ranges, combine, parts_of, statements
 from jitmagic.graph import region as ir
 
 __all__ = ["is_independent"]
@@ -32,13 +32,14 @@ def is_independent(loop: ir.For, region: ir.Region, ranges: Ranges, lives: Lives
     changed = assigned | {s.variable.name for s in statements((loop,)) if isinstance(s, ir.For)}
     contiguous = {a.name for a in region.arrays if a.is_contiguous}
     found: dict[str, list[tuple[bool, Indices]]] = {}
+    folded = {e.array for s in statements(loop.body) for e in parts_of(s) if isinstance(e, ir.Fold)}
     for access in accesses(loop.body, ranges):
         node = access.node
         indices = [ranges.affine(i) for i in node.index]
         found.setdefault(node.array, []).append((isinstance(node, ir.Store), indices))
     for name, each in found.items():
         is_written = any(stores for stores, _ in each)
-        if is_written and not (name in contiguous and _is_disjoint(loop, ranges, each, changed)):
+        if is_written and (name in folded or not (name in contiguous and _is_disjoint(loop, ranges, each, changed))):
             return False
     return True
 

@@ -130,4 +130,6 @@ def may_warn(node: Any) -> bool:
         return True
     if isinstance(node, ir.Cast) and node.type == "float32" and node.operand.type != "float32":
         return True
+    if isinstance(node, ir.Fold) and node.type in _NUMPY_FLOATS and node.function in ("sum", "mean"):
+        return True
     return any(may_warn(each) for each in _parts(node))

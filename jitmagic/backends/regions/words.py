@@ -12,6 +12,7 @@ from llvmlite import ir
 
 from jitmagic.backends.native.abi import Status
 from jitmagic.backends.regions.interrupts import STOP, look_function
+from jitmagic.backends.regions.rows import extreme_function, sum_function
 from jitmagic.backends.regions.spreading import spread_function
 from jitmagic.errors import InternalError
 
@@ -229,6 +230,30 @@ def _store(name: str) -> Callable[..., Any]:
     return store
 
 
+def _row(name: str, function: str) -> Callable[..., Any]:
+    """Reduce ``count`` elements from an offset on; the kernel ends where NumPy's order decides what comes out."""
+    kind, has_sign = _MEMORY[name]
+    result = F64 if function == "real" else kind if kind in (F32, F64) else I64
+
+    def load(b: ir.IRBuilder, address: Any) -> Any:
+        value = b.load(b.inttoptr(address, kind.as_pointer()), align=1)
+        if name == "bool":
+            value = b.zext(b.icmp_unsigned("!=", value, I8(0)), I64)
+        elif kind not in (F32, F64, I64):
+            value = b.sext(value, I64) if has_sign else b.zext(value, I64)
+        return b.sitofp(value, F64) if function == "real" else value
+
+    def reduce(w: Words, base: Any, offset: Any, count: Any, stride: Any) -> Any:
+        b, given = w.builder, [w.builder.add(base, offset), count, stride]
+        if function in ("sum", "real"):
+            return b.call(sum_function(w.module, f"{function}_{name}", result, load), given)
+        found = b.call(extreme_function(w.module, function, name, result, load), given)
+        w.leave_unless(b.not_(b.extract_value(found, 1)), Status.OVERFLOW)
+        return b.extract_value(found, 0)
+
+    return reduce
+
+
 # -- functions
 def _absolute(w: Words, value: Any) -> Any:
     if value.type in (F32, F64):
@@ -346,6 +371,7 @@ CALLS: Mapping[str, Callable[..., Any]] = {
     **{f"np.{name}": lambda w, value: value for name in _MEMORY if "int" in name and name != "int64"},
     **{f"load_{name}": _load(name) for name in _MEMORY},
     **{f"store_{name}": _store(name) for name in _MEMORY},
+    **{f"row_{f}_{name}": _row(name, f) for name in _MEMORY for f in ("sum", "real", "max", "min")},
     **{f"math.{name}": _libm(name) for name in _EXTERNAL.split()},
     "math.sqrt": lambda w, value: w.intrinsic("sqrt", value),
     "math.fabs": _absolute,

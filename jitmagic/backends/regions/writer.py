@@ -23,7 +23,7 @@ LIMITS = {
 }
 FLOATS = ("pyfloat", "float64", "float32")
 QUICK_LINES = 8
-_SLOW = ("load_", "mul_or_leave", "//", "%", "math.", "ufunc_")
+_SLOW = ("load_", "row_", "mul_or_leave", "//", "%", "math.", "ufunc_")
 ZEROS = {"pybool": "False", "bool": "False", "pyfloat": "0.0", "float64": "0.0", "float32": "np.float32(0.0)"}
 
 
@@ -73,6 +73,14 @@ class Writer:
         """Whether what is proven includes that a divisor is positive."""
         form = self.ranges.affine(divisor)
         return form is not None and any(form in proof.divisors for proof in self.proofs)
+
+    def wrapped(self, index: ir.Expr, size: str) -> str:
+        """The text of an index that counts from the start; leaves the kernel if it is out of range."""
+        raise NotImplementedError
+
+    def stride(self, array: ir.ArrayParameter, axis: int) -> str:
+        """The text of the bytes from one element to the next."""
+        raise NotImplementedError
 
     def block(self, nodes: tuple[ir.Stmt, ...]) -> None:
         """Write statements, one level deeper."""

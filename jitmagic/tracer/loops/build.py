@@ -21,6 +21,7 @@ from jitmagic.tracer.loops.heads import head_of
 from jitmagic.tracer.loops.kinds import CODES, UNBOUND, Kinds, Types, coerce, join_all, tag, variable
 from jitmagic.tracer.loops.leaving import part_name, without_else
 from jitmagic.tracer.loops.rules import refuse, store_is_exact
+from jitmagic.tracer.loops.runs import TEMPORARY
 from jitmagic.tracer.loops.slices import element_loop
 from jitmagic.tracer.loops.turning import replaced, spelled_out
 from jitmagic.tracer.names import names_in
@@ -143,6 +144,10 @@ class Builder:
         return [ast.fix_missing_locations(ast.copy_location(ast.Delete(own), node)), *made] if own else made
 
     def _is_array(self, node: ast.expr) -> bool:
+        """Also a row of an array of ours, named by the number that a round has."""
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id.startswith(TEMPORARY):
+            whole = self.outside.array(node.value)
+            return whole is not None and whole.ndim > 1 and isinstance(node.slice, ast.Name)
         is_own = isinstance(node, ast.Name) and node.id in self.types
         return not is_own and self.outside.array(node) is not None
 

@@ -12,6 +12,7 @@ import numpy as np
 from jitmagic.graph import region as ir
 from jitmagic.tracer.loops.folds import is_fold
 from jitmagic.tracer.loops.kinds import variable
+from jitmagic.tracer.loops.rows import row_fold, row_of
 from jitmagic.tracer.loops.rules import (
     INTS,
     binary_types,
@@ -59,6 +60,10 @@ class Outside:
 
     def scalar(self, node: ast.expr) -> ir.Var | ir.Const | None:
         """The number that it denotes, as a parameter of the region."""
+        raise NotImplementedError
+
+    def may_fold(self) -> bool:
+        """Whether parts of arrays may be reduced: there are no derivatives of that yet."""
         raise NotImplementedError
 
     def is_none(self, node: ast.expr) -> bool:
@@ -184,6 +189,8 @@ def _attribute(e: Expressions, node: ast.Attribute) -> ir.Expr:
     array = e.outside.array(node.value)
     if array is not None and node.attr == "size" and array.ndim == 1:
         return ir.Size(array.name, 0)
+    if node.attr == "size" and (row := _row_of_ours(e, node.value)) is not None:
+        return ir.Size(row[0].name, row[1])
     found = e.outside.scalar(node)
     if found is None:
         raise refuse(f"the value of {ast.unparse(node)}")
@@ -334,6 +341,8 @@ def _conditional(e: Expressions, node: ast.IfExp) -> ir.Expr:
 
 
 def _call(e: Expressions, node: ast.Call) -> ir.Expr:
+    if (made := row_fold(e, node)) is not None:
+        return made
     name = e.outside.function(node.func)
     is_inlined = isinstance(node.func, ast.Lambda) or (name is None and e.outside.callee(node.func) is not None)
     if is_inlined or is_fold(name, node):
@@ -373,9 +382,17 @@ def _as_numpy(e: Expressions, node: ast.Call) -> ir.Expr:
 
 def _len(e: Expressions, node: ast.Call) -> ir.Expr:
     array = e.outside.array(node.args[0])
-    if array is None or not array.ndim:
-        raise refuse(f"the call {ast.unparse(node)}")
-    return ir.Size(array.name, 0)
+    if array is not None and array.ndim:
+        return ir.Size(array.name, 0)
+    if (row := _row_of_ours(e, node.args[0])) is not None:
+        return ir.Size(row[0].name, row[1])
+    raise refuse(f"the call {ast.unparse(node)}")
+
+
+def _row_of_ours(e: Expressions, node: ast.expr) -> tuple[ir.ArrayParameter, int] | None:
+    """A row by the number of a round of ours, which is in range."""
+    root = node.value if isinstance(node, ast.Subscript) else None
+    return row_of(e, node) if isinstance(root, ast.Name) and root.id.startswith("_jm") else None
 
 
 def _abs(e: Expressions, node: ast.Call) -> ir.Expr:

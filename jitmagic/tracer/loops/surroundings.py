@@ -113,6 +113,9 @@ class Surroundings(Outside):
         self.scalars[text] = (made, value)
         return made
 
+    def may_fold(self) -> bool:
+        return not self.tx.output.differentiating
+
     def is_none(self, node: ast.expr) -> bool:
         value = self._value(node)
         found = isinstance(value, Constant) and value.value is None
@@ -202,6 +205,7 @@ _BUILTINS = (
 def _known_functions() -> dict[Any, str]:
     table: dict[Any, str] = {OWN_BUILTINS[n]: f"builtins.{n}" for n in _BUILTINS}
     table[functools.reduce] = "functools.reduce"
+    table |= {getattr(np, n): f"numpy.{n}" for n in ("sum", "mean", "max", "min", "amax", "amin")}
     table |= {getattr(math, n): f"math.{n}" for n in dir(math) if callable(getattr(math, n)) and n[0] != "_"}
     table |= {v: f"numpy.{v.__name__}" for v in vars(np).values() if isinstance(v, np.ufunc)}
     return table
