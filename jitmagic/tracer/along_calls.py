@@ -2,7 +2,7 @@
 
     np.apply_along_axis(f, 0, x)       =>      for i in range(x.shape[1]): out[i] = f(x.T[i])
 
-The rows of the region's body are named by their number; a function that gives arrays is left to NumPy.
+The rows of the region's body are named by their number; for a function that gives arrays NumPy's code is traced.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.errors import Unsupported
 from jitmagic.tracer.call_rows import Handler, row_of
 from jitmagic.tracer.elementwise_calls import attempted
 from jitmagic.tracer.evaluator import Evaluator
@@ -23,6 +24,7 @@ from jitmagic.tracer.loops.streams import Names, has_rounds
 from jitmagic.tracer.loops.surroundings import scalar_type
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
+from jitmagic.tracer.variables.callables import NumpyFunction
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.number import wrap_size
 
@@ -39,7 +41,10 @@ def _along(
     *args: VariableTracker,
     **kwargs: VariableTracker,
 ) -> VariableTracker:
-    """The call of one; Unsupported where it is not one region."""
+    """As one region, or else as NumPy's own code has it."""
+    numpys = NumpyFunction(np.apply_along_axis, None)
+    if tx.output.differentiating:
+        return numpys.by_its_body(tx, [func1d, axis, arr, *args], kwargs)
 
     def run(names: Names) -> VariableTracker:
         array = tx.realize(arr)
@@ -54,7 +59,12 @@ def _along(
         rows = array if number in (-1, 1) else array.method(tx, "transpose", [], {})
         return _rowwise(tx, names, func1d, rows, given)
 
-    return attempted(tx, f"np.apply_along_axis of {func1d.describe()}", run)
+    try:
+        return attempted(tx, f"np.apply_along_axis of {func1d.describe()}", run)
+    except Unsupported:
+        if tx.place(tx.node) in tx.output.policy.no_inline:  # which has been tried
+            raise
+        return numpys.by_its_body(tx, [func1d, axis, arr, *args], kwargs)
 
 
 def _rowwise(

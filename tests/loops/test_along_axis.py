@@ -80,10 +80,3 @@ def test_they_are_regions(name: str) -> None:
     assert calls
     assert all(c.compiled is not None for c in calls)
     assert not compiled.jit.breaks()
-
-
-def test_a_function_that_stays_plain_is_told_without_names_of_ours() -> None:
-    compiled = jm.compile(_function(OTHERS["NumPy's arrays"], "told"))
-    outcome(compiled, _inputs()[0])
-    (found,) = compiled.jit.breaks()
-    assert "_jm" not in str(found)

@@ -85,3 +85,13 @@ def test_they_are_regions(name: str) -> None:
     assert calls
     assert all(c.compiled is not None for c in calls)
     assert not compiled.jit.breaks()
+
+
+@pytest.mark.parametrize("name", ["pairs", "text", "excluded", "printing"])
+def test_what_stays_plain_is_told_without_names_of_ours(name: str) -> None:
+    compiled = jm.compile(_function(OTHERS[name], name))
+    outcome(compiled, _inputs("float64")[0])
+    found = str(compiled.jit.breaks())
+    assert "runs as plain Python" in found
+    assert "_jm" not in found
+    assert "region:" not in found

@@ -100,6 +100,12 @@ class NumpyFunction(CallableTracker):
             return generator.method(tx, OF_THE_GLOBAL[self.value].__name__, args, kwargs)
         if args and isinstance(args[0], GeneratorTracker) and args[0].has(self.value):  # np.random.normal
             return args[0].method(tx, self.value.__name__, args[1:], kwargs)
+        return self.by_its_body(tx, args, kwargs)
+
+    def by_its_body(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        """The call as NumPy's own Python code makes it, or as a node if it has none that can be traced."""
         body = BODIES.get(self.value) or getattr(self.value, "__wrapped__", self.value)
         has_rule = tx.output.differentiating and has_own_rules(self.value)
         if isinstance(body, FunctionType) and not has_rule:
