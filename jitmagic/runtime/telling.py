@@ -14,6 +14,7 @@ from jitmagic.graph.printer import print_graph
 from jitmagic.runtime.entry import Entry
 from jitmagic.runtime.frame import CompiledFrame
 from jitmagic.runtime.marks import lines_of, own_places
+from jitmagic.runtime.tracebacks import is_our_file
 from jitmagic.tracer.capture import Break, Options
 from jitmagic.tracer.guards.explain import Failure
 from jitmagic.tracer.guards.guard import Guard
@@ -104,7 +105,7 @@ def tell_recompile(frame: CompiledFrame, entry: Entry, failure: Failure, cost_ns
             cost_ns=cost_ns,
             remedy=readable(_is_variable_now(failure, entry) or remedy(failure, frame.options)),
             caller=caller,
-            read_at=guard.span,
+            read_at=None if guard.span is None or is_our_file(guard.span.filename) else guard.span,
             entry=entry.index,
             resume=frame.line,
         )

@@ -12,7 +12,7 @@ from jitmagic.errors import InternalError
 from jitmagic.runtime.wholes import is_part, whole_entry, whole_frame
 from jitmagic.tracer.frame import whole_of
 
-__all__ = ["GENERATED", "entries_of", "hide_ours", "is_ours"]
+__all__ = ["GENERATED", "entries_of", "hide_ours", "is_our_file", "is_ours"]
 
 GENERATED = "<jitmagic "  # the file names of all generated code begin so
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -20,7 +20,11 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 def is_ours(code: CodeType) -> bool:
     """Whether a frame belongs to jitmagic and not to the user's program."""
-    return code.co_filename.startswith((GENERATED, _PACKAGE))
+    return is_our_file(code.co_filename)
+
+
+def is_our_file(filename: str) -> bool:
+    return filename.startswith((GENERATED, _PACKAGE))
 
 
 def hide_ours() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import jitmagic as jm
+from jitmagic import nn
 
 builtins_compile = builtins.compile
 
@@ -34,6 +35,9 @@ CHANGES = [
     ("def f(x): return x * 2", ["f(np.float64(3))"], "float64", "a float64 instead of an array"),
     ("def f(x): return x * 2", ["f(x.astype('>f8'))"], "float64", ">f8"),
     ("def f(x, k=2): return x * k", ["f(x, np.int64(2))"], "2", "np.int64(2)"),
+    ("def f(x): return x + 0.5", ["with np.errstate(call=print): f(x)"],
+     "{'divide': 'warn', 'invalid': 'warn', 'over': 'warn', 'under': 'ignore'}",
+     "{'divide': 'warn', 'invalid': 'warn', 'over': 'warn', 'under': 'ignore'}, with a function set by np.seterrcall"),
     ("class A: k = 1.0\na = A()\ndef f(x): return x * a.k", ["class A: k = 1.0", "a = A(); f(x)"], "A", "another A"),
     ("def g(x, *, n=1): return x + n\ndef f(x): return g(x)", ["g.__kwdefaults__ = {'n': 1, 'm': 2}; f(x)"],
      "0 defaults, keyword default n", "0 defaults, keyword defaults n, m"),
@@ -140,3 +144,15 @@ def test_a_range_of_a_float_is_said_to_raise_at_the_second_call_too(stop: str) -
             f(np.ones(3), 2.0)
     assert not f.jit.breaks()
     assert "this call raises TypeError" in str(f.jit.report())
+
+
+def test_a_reason_names_no_line_of_ours() -> None:
+    """What a module's ``__call__`` reads is read in jitmagic's own code; the reason says what, and that suffices."""
+    model = nn.Linear(3, 2)
+    f = jm.compile(model)
+    f(np.ones((2, 3)))
+    model.register_forward_hook(lambda *_: None)
+    f(np.ones((2, 3)))
+    reason = jm.recompiles(f)[-1]
+    assert "_forward_hooks" in str(reason)
+    assert reason.read_at is None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy._core import umath
 
-__all__ = ["errstate"]
+__all__ = ["errstate", "errstate_text"]
 
 # NumPy 2.1 to 2.5 keep it in a context variable that holds an unchangeable object, None for the default state;
 # another NumPy, without the variable, is asked each time.
@@ -31,3 +31,9 @@ def errstate() -> tuple[Any, ...]:
 
 def _asked_errstate() -> tuple[Any, ...]:
     return (*sorted(np.geterr().items()), np.geterrcall() is None)
+
+
+def errstate_text(state: tuple[Any, ...]) -> str:
+    """Such a value in words."""
+    *modes, has_no_callback = state
+    return f"{dict(modes)}{'' if has_no_callback else ', with a function set by np.seterrcall'}"

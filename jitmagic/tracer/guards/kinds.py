@@ -15,7 +15,7 @@ import numpy as np
 from jitmagic.autograd.modes import is_grad_enabled
 from jitmagic.errors import Span
 from jitmagic.tracer.guards.arrays import array_guard, dtype_guard, layout, layout_text, writeable_guard
-from jitmagic.tracer.guards.errstate import errstate
+from jitmagic.tracer.guards.errstate import errstate, errstate_text
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.naming import (
     cell_place,
@@ -54,6 +54,7 @@ NAMES: dict[str, Any] = {
     "layout": layout,
     "layout_text": layout_text,
     "errstate": errstate,
+    "errstate_text": errstate_text,
     "is_grad_enabled": is_grad_enabled,
     "name_now": name_now,
     "defaults_now": defaults_now,
@@ -228,8 +229,8 @@ def errstate_guard(source: Source) -> Guard:
         "ERRSTATE",
         source,
         "errstate() == {k}",
-        value_text(dict(state[:-1])),
-        "dict(errstate()[:-1])",
+        errstate_text(state),
+        "errstate_text(errstate())",
         state,
         about="np.geterr()",
         remedy="call the function under one np.errstate",
