@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import jitmagic as jm
 from tests.conformance.programs import explained, same_everywhere
 
 BEFORE = """
@@ -103,3 +105,24 @@ def test_each_way_does_what_it_does_in_plain_python(body: str) -> None:
 def test_other_programs_are_split(body: str, breaks: int) -> None:
     same_everywhere(program(body), CALLS)
     assert explained(program(body), "f(x)").break_count == breaks
+
+
+@pytest.mark.parametrize("name", ["None or an array", "prints", "an attribute", "a branch in a branch", "a selection"])
+def test_the_whole_function_is_one_graph(name: str) -> None:
+    same_everywhere(program(CAPTURED[name]), CALLS, fullgraph=True)
+
+
+def test_the_derivative_is_that_of_the_way_taken() -> None:
+    log: list[float] = []
+
+    def loss(x):
+        if x.sum() > 0:
+            log.append(1.0)
+            return (x**2).sum()
+        print("negative")
+        return x.sum() * 3
+
+    for _ in range(2):
+        assert jm.grad(loss)(np.array([1.0, 2.0])).tolist() == [2.0, 4.0]
+        assert jm.grad(loss)(np.array([-1.0, -2.0])).tolist() == [3.0, 3.0]
+    assert log == [1.0, 1.0]
