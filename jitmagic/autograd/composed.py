@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.autograd.bodies import body_on_tensors
+from jitmagic.autograd.polynomials import POLYNOMIALS
 from jitmagic.autograd.recorded import raw
 
 __all__ = ["COMPOSED"]
@@ -42,23 +43,6 @@ def _broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     return tuple(a if np.shape(a) == shape else np.broadcast_to(a, shape) for a in args)
 
 
-def _delete(arr: Any, obj: Any, axis: Any = None) -> Any:
-    flat = np.ravel(arr) if axis is None else arr
-    place = 0 if axis is None else axis
-    return np.take(flat, np.delete(np.arange(np.shape(flat)[place]), obj), axis=place)
-
-
-def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
-    """Into vectors; along an axis of a matrix it is left to NumPy."""
-    if np.ndim(arr) > 1 and axis is not None:
-        raise TypeError("np.insert along an axis")
-    count, added = np.size(arr), np.size(values)
-    places = np.insert(np.arange(count), obj, count + (np.arange(added) if added > 1 else 0))
-    if np.asarray(raw(values)).dtype != arr.dtype:
-        values = np.multiply(values, 1, dtype=arr.dtype, casting="unsafe")
-    return np.concatenate([np.ravel(arr), np.reshape(values, -1)])[places]
-
-
 def _apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
     last = np.moveaxis(arr, axis, -1)
     kept = np.shape(last)[:-1]
@@ -79,8 +63,7 @@ COMPOSED: dict[Any, Callable[..., Any]] = {
     np.diag: _diag,
     np.block: _block,
     np.broadcast_arrays: _broadcast_arrays,
-    np.delete: _delete,
-    np.insert: _insert,
     np.apply_along_axis: _apply_along_axis,
     np.piecewise: _piecewise,
+    **POLYNOMIALS,
 }

@@ -16,6 +16,7 @@ from jitmagic.autograd.recorded import Recorded, is_smooth, needs_gradient, raw,
 from jitmagic.autograd.writing import write, write_into
 from jitmagic.errors import GradientError
 from jitmagic.ops import Form, Op, lookup
+from jitmagic.ops.differentiable import WITHOUT
 from jitmagic.ops.extern import differentiable_row, extern
 from jitmagic.ops.functional import ADD_AT
 from jitmagic.ops.gradients.repeated import AT_COTANGENTS, at_cotangents
@@ -50,7 +51,7 @@ def call_function(kind: Any, function: Call, args: Any, kwargs: Mapping[str, Any
         return BODIES[found[0]](*args, **kwargs)
     if found is not None:
         return call_form(kind, function, *found, args, kwargs)
-    row = differentiable_row(function)
+    row = None if function in COMPOSED else differentiable_row(function)
     if row is not None:
         return call_form(kind, function, row, Form(function), args, kwargs)
     if not (is_grad_enabled() and needs_gradient((args, kwargs))):
@@ -79,7 +80,8 @@ def _refusing(kind: Any, function: Any, args: Any, kwargs: Any) -> Any:
     edges = [e for t in tensors_in((args, kwargs)) if (e := t._history()) is not None]
     result = _wrapped(kind, function(*raw(args), **raw(kwargs)))
     entries = result if isinstance(result, tuple | list) else (result,)
-    node = ErrorNode(name, f"{name} has no gradient here; detach what goes into it", edges, len(entries))
+    why = f" no gradient: {WITHOUT[name]}" if name in WITHOUT else " no gradient here"
+    node = ErrorNode(name, f"{name} has{why}; detach what goes into it", edges, len(entries))
     for i, entry in enumerate(entries):
         if isinstance(entry, Recorded) and is_smooth(entry._values):
             entry._edge = (node, i)
@@ -96,6 +98,9 @@ def call_ufunc(kind: Any, ufunc: np.ufunc, method: str, inputs: Any, kwargs: dic
     special = _METHODS.get(method)
     if special is not None and (found := special(kind, ufunc, inputs, kwargs)) is not NotImplemented:
         return found
+    row = extern(getattr(ufunc, method))
+    if row.vjp is not None and out is None:
+        return call_form(kind, row.call, row, Form(row.call), inputs, kwargs)
     return _without_row(kind, getattr(ufunc, method), inputs, kwargs)
 
 

@@ -14,7 +14,7 @@ from jitmagic.errors import GradientError
 from jitmagic.ops import lookup_method
 from jitmagic.ops.registry import ATTRIBUTES
 
-__all__ = ["install"]
+__all__ = ["LOST", "install"]
 
 BINARY: dict[str, Callable[..., Any]] = {
     **{name: getattr(operator, name) for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")},
@@ -40,7 +40,7 @@ METHODS = tuple(
     for name in line.split()
 )
 PLAIN = ["tolist", "tobytes", "tofile", "dump", "dumps"]
-READ_ONLY = ["dtype", "ndim", "size", "itemsize", "nbytes", "strides", "flags", "base"]
+READ_ONLY = ["dtype", "ndim", "size", "itemsize", "nbytes", "strides", "flags"]
 
 
 def install(kind: Any) -> None:
@@ -68,7 +68,28 @@ def install(kind: Any) -> None:
     for name in ("real", "imag"):
         attribute = getattr(kind, name)
         setattr(kind, name, property(attribute.fget, _set_part(name), doc=f"As ``ndarray.{name}``."))
+    kind.base = property(_base, doc="As ``ndarray.base``: the Tensor that owns the memory of this view.")
+    kind.to_device = _to_device
     kind.shape = property(operator.attrgetter("_values.shape"), _set_shape, doc="As ``ndarray.shape``.")
+
+
+def _base(self: Any) -> Any:
+    data = self._values.base if isinstance(self._values, np.ndarray) else None
+    owner = self._owner()
+    if data is None or data is owner._values:
+        return None if data is None else owner
+    if self.requires_grad:
+        raise GradientError(f"base of a Tensor that requires a gradient became a plain array here, {LOST}")
+    return data
+
+
+def _to_device(self: Any, device: Any, /, **options: Any) -> Any:
+    """As ``ndarray.to_device``, which knows one device."""
+    self._values.to_device(device, **options)
+    return self
+
+
+LOST = "which would lose its history: use the Tensor itself"
 
 
 def _named(function: Any, name: str) -> Callable[..., Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from jitmagic.autograd.backward import walk
 from jitmagic.autograd.dispatch import call_function, call_ufunc
 from jitmagic.autograd.flat import FlatTensor
-from jitmagic.autograd.methods import install
+from jitmagic.autograd.methods import LOST, install
 from jitmagic.autograd.modes import is_grad_enabled
 from jitmagic.autograd.recorded import Recorded, foreign_array, is_smooth, raw
 from jitmagic.autograd.stores import is_store
@@ -22,6 +22,7 @@ from jitmagic.errors import GradientError
 
 __all__ = ["RemovableHook", "Tensor", "detach"]
 
+DLPACK = "__dlpack__"
 _hook_numbers = itertools.count()
 
 
@@ -260,6 +261,15 @@ class Tensor(Recorded):
 
     def __ceil__(self) -> int:
         found: int = math.ceil(self._values)
+        return found
+
+    def __dlpack__(self, **options: Any) -> Any:
+        if is_grad_enabled() and self.requires_grad:
+            raise GradientError(f"a Tensor that requires a gradient became a plain array here ({DLPACK}), {LOST}")
+        return self._values.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        found: tuple[int, int] = self._values.__dlpack_device__()
         return found
 
     def __index__(self) -> int:

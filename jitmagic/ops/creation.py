@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,11 @@ import numpy as np
 from jitmagic.graph.meta import ArrayMeta
 from jitmagic.graph.shapes import Dim, SymInt, hint_of
 from jitmagic.ops.describe import array_meta, describe
-from jitmagic.ops.gradients import fit
+from jitmagic.ops.gradients import fit, shape_of
 from jitmagic.ops.gradients.picking import of_diagflat, of_tri, of_vander, spaced_rules
 from jitmagic.ops.lowering import Fill
 from jitmagic.ops.orders import inner_first
-from jitmagic.ops.probing import probe
+from jitmagic.ops.probing import probe, sized
 from jitmagic.ops.quiet import Quiet
 from jitmagic.ops.record import Arguments, Inferred, Sample
 from jitmagic.ops.refusals import unsupported
@@ -239,7 +240,20 @@ op(
     vjp=(of_vander,),
     samples=(called(shape=(4,)), called(N=3, shape=(4,))),
 )
-op("diagflat", np.diagflat, meta=probe, vjp=(of_diagflat,), samples=(called(shape=(3,)), called(k=1, shape=(3,))))
+
+
+def _diagflat_sizes(call: Arguments) -> list[Dim]:
+    k = call.get("k")
+    return [prod(shape_of(call.get("v"))) + abs(k)] if isinstance(k, int) else []
+
+
+op(
+    "diagflat",
+    np.diagflat,
+    meta=sized(_diagflat_sizes),
+    vjp=(of_diagflat,),
+    samples=(called(shape=(3,)), called(k=1, shape=(3,))),
+)
 for _name, _samples in (
     ("eye", (Sample(lambda rng: (4,)), Sample(lambda rng: (4, 3), {"k": 1, "dtype": "f4"}))),
     ("tri", (Sample(lambda rng: (4,)), Sample(lambda rng: (4, 3), {"k": 1}))),

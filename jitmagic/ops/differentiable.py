@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jitmagic.ops.gradients.folds import of_extreme, of_prod, of_sum
+from jitmagic.ops.gradients.edits import delete_rules, insert_rules, of_block
 from jitmagic.ops.gradients.fourier import (
     along_axes,
     of_shift,
@@ -21,6 +21,7 @@ from jitmagic.ops.gradients.fourier import (
     real_half_axes,
     real_signal,
 )
+from jitmagic.ops.gradients.joins import of_vstack
 from jitmagic.ops.gradients.linear_algebra import (
     lstsq_rules,
     of_cholesky,
@@ -39,7 +40,6 @@ from jitmagic.ops.gradients.linear_algebra import (
     of_svdvals,
     solve_rules,
 )
-from jitmagic.ops.gradients.neighbours import of_cumprod, of_cumsum
 from jitmagic.ops.gradients.norms import of_matrix_norm, of_norm, of_vector_norm
 from jitmagic.ops.gradients.products import (
     matmul_rules,
@@ -51,11 +51,14 @@ from jitmagic.ops.gradients.products import (
 from jitmagic.ops.gradients.repeated import rules_of_at
 from jitmagic.ops.gradients.shapes import shape_of
 from jitmagic.ops.gradients.special import SPECIAL
+from jitmagic.ops.gradients.systems import of_bin_edges, of_cond, tensorsolve_rules
+from jitmagic.ops.gradients.ufunc_methods import outer_rules_of, rules_of_folding
 from jitmagic.ops.gradients.views import of_diagonal
 from jitmagic.ops.record import Rules, Sample
+from jitmagic.ops.registry import lookup
 from jitmagic.ops.samples import arrays, called, positive, reals
 
-__all__ = ["DIFFERENTIABLE", "Differentiable", "differentiable", "has_own_rules", "rules_of_method"]
+__all__ = ["DIFFERENTIABLE", "WITHOUT", "Differentiable", "differentiable", "has_own_rules", "rules_of_method"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,14 @@ LINEAR_ALGEBRA: dict[str, Differentiable] = {
     "qr": Differentiable((of_qr,), (called(), called(shape=(3, 4)), called(shape=(2, 4, 3)), called(mode="r"))),
     "pinv": Differentiable((of_pinv,), (called(), called(shape=(3, 4)))),
     "lstsq": Differentiable(lstsq_rules, ()),
+    "cond": Differentiable((of_cond,), (_matrix(), _matrix("fro"), _matrix(1), _matrix(-2), _matrix(shape=(2, 3, 3)))),
+    "tensorsolve": Differentiable(
+        tensorsolve_rules,
+        (
+            Sample(lambda rng: (rng.random((2, 3, 6)), rng.random((2, 3)))),
+            Sample(lambda rng: (rng.random((2, 6, 3)), rng.random((2, 3))), {"axes": (1,)}),
+        ),
+    ),
     "norm": Differentiable(
         (of_norm,),
         (
@@ -199,7 +210,24 @@ def _of_diag(g: Any, ans: Any, v: Any, k: int = 0) -> Any:
 
 
 PLAIN: dict[str, Differentiable] = {
-    "diag": Differentiable((_of_diag,), (called(shape=(4,)), called(1, shape=(3,)), called(), called(k=-1)))
+    "diag": Differentiable((_of_diag,), (called(shape=(4,)), called(1, shape=(3,)), called(), called(k=-1))),
+    "delete": Differentiable(
+        delete_rules, (called(1), called([0, 2], axis=0), called(slice(0, 2), 1), called(-1, axis=1))
+    ),
+    "insert": Differentiable(
+        insert_rules,
+        (
+            Sample(lambda rng: (rng.random(4), 1, rng.random(2))),
+            Sample(lambda rng: (rng.random(4), [1, 3], rng.random(2))),
+            Sample(lambda rng: (rng.random((4, 3)), 1, rng.random(3)), {"axis": 0}),
+            Sample(lambda rng: (rng.random((4, 3)), [0, 2], rng.random((4, 2))), {"axis": 1}),
+            Sample(lambda rng: (rng.random((4, 3)), [0, -1, 2], rng.random((3, 1))), {"axis": 0}),
+            Sample(lambda rng: (rng.random((4, 3)), 0, rng.random(1)), {"axis": 1}),
+        ),
+    ),
+    "block": Differentiable((of_block,), ()),
+    "row_stack": Differentiable((of_vstack,), ()),
+    "histogram_bin_edges": Differentiable((of_bin_edges,), (called(4),)),
 }
 
 DIFFERENTIABLE: dict[str, dict[str, Differentiable]] = {
@@ -209,6 +237,9 @@ DIFFERENTIABLE: dict[str, dict[str, Differentiable]] = {
     "scipy.special": _special(),
     "scipy.fft": FOURIER,
 }
+
+
+WITHOUT = {"histogramdd": "counts are piecewise constant"}  # functions of NumPy without a row, and why no gradient
 
 
 def differentiable(function: Any) -> Differentiable | None:
@@ -228,30 +259,12 @@ def has_own_rules(function: Any) -> bool:
     return differentiable(function) is not None and function.__name__ not in GIVE_VIEWS
 
 
-# The rules of np.add.reduce and its like are those of the functions of that meaning.
-METHODS: dict[tuple[np.ufunc, str], Any] = {
-    (np.add, "reduce"): of_sum,
-    (np.multiply, "reduce"): of_prod,
-    (np.maximum, "reduce"): of_extreme,
-    (np.minimum, "reduce"): of_extreme,
-    (np.add, "accumulate"): of_cumsum,
-    (np.multiply, "accumulate"): of_cumprod,
-}
-
-
 def rules_of_method(ufunc: np.ufunc, method: str) -> Rules | None:
-    """The rules of ``ufunc.reduce`` and ``accumulate``, whose axis is the first if none is given, and of ``at``."""
+    """The rules of a method of ``ufunc``."""
     if method == "at":
         return rules_of_at(ufunc)
-    of_function = METHODS.get((ufunc, method))
-    if of_function is None:
-        return None
-
-    def rule(
-        g: Any, ans: Any, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, *args: Any, **kwargs: Any
-    ) -> Any:
-        if args:
-            kwargs["keepdims"] = args[0]
-        return of_function(g, ans, array, axis=axis, **kwargs)
-
-    return (rule,)
+    if method != "outer":
+        return rules_of_folding(ufunc, method)
+    found = lookup(ufunc)
+    rules = found[0].vjp if found else None
+    return outer_rules_of(rules) if rules and len(rules) == 2 else None

@@ -151,7 +151,8 @@ def _extern_rule(call: Arguments) -> Inferred:
         return probe(call)  # of constants: what it gives now it gives always
     if call.op.call in COUNTED:
         return probe(call, counted=lambda *place: place == COUNTED[call.op.call])
-    return probe(call, trust_constants=False, offsets=call.op.call in PLACED and _is_placed(call))
+    offsets = call.op.call in PLACED and _is_placed(call)
+    return probe(call, trust_constants=False, offsets=offsets, sizes=sizes_of(call.op.call))
 
 
 # Sizes of results that only the data tell, as entry of the result and axis

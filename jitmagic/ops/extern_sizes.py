@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jitmagic.graph.shapes import Dim
+import numpy as np
+
+from jitmagic.graph.shapes import Dim, apply, hint_of
+from jitmagic.ops.gradients.edits import block_shape
 from jitmagic.ops.gradients.shapes import axes_of, shape_of
 from jitmagic.ops.probing import Sizes
 from jitmagic.ops.record import Arguments
+from jitmagic.ops.sizes import same_size
 
 __all__ = ["sizes_of"]
 
@@ -20,11 +24,65 @@ Change = Callable[[Any], Any]
 
 
 def sizes_of(function: Any) -> Sizes | None:
-    """The rule for ``function`` of ``numpy.fft`` or ``scipy.fft``; None for other functions."""
+    """The rule for ``function``; None where it has none."""
+    if function in PLAIN:
+        return PLAIN[function]
     module = getattr(function, "__module__", None) or ""
     if not module.startswith(("numpy.fft", "scipy.fft")):
         return None
     return TRANSFORMS.get(getattr(function, "__name__", ""))
+
+
+def _block(call: Arguments) -> list[Dim]:
+    return list(block_shape(call.get("arrays")))
+
+
+def _bin_edges(call: Arguments) -> list[Dim]:
+    bins = call.get("bins")
+    return [bins + 1] if isinstance(bins, int) else []
+
+
+def _rows(call: Arguments) -> list[Dim]:
+    """Vectors are one row each."""
+    shapes = [shape_of(x) for x in call.get("tup")]
+    count: Any = 0
+    for shape in shapes:
+        count = count + (shape[0] if len(shape) > 1 else 1)
+    return [count]
+
+
+def _diag(call: Arguments) -> list[Dim]:
+    """Of a vector; the length of a diagonal is found as it is."""
+    shape, k = shape_of(call.get("v")), call.get("k")
+    return [shape[0] + abs(k)] if len(shape) == 1 and isinstance(k, int) else []
+
+
+def _kept(call: Arguments) -> list[Dim]:
+    """Axes of size 1 in place of those that were folded (``keepdims``)."""
+    return [1]
+
+
+def _shorter(call: Arguments) -> list[Dim]:
+    """As many as a matrix has rows or columns, whichever are fewer."""
+    shape = shape_of(call.args[0] if call.args else call.get("a"))
+    if len(shape) < 2:
+        return []
+    rows, columns = shape[-2:]
+    if hint_of(rows) == hint_of(columns) and same_size(rows, columns):
+        return [rows]
+    return [apply("min", rows, columns)]
+
+
+PLAIN: dict[Any, Sizes] = {
+    np.linalg.norm: _kept,
+    np.linalg.svd: _shorter,
+    np.linalg.qr: _shorter,
+    np.block: _block,
+    np.diag: _diag,
+    np.histogram_bin_edges: _bin_edges,
+}
+if hasattr(np, "row_stack"):  # not in every NumPy
+    PLAIN[np.row_stack] = _rows
 
 
 def _half(n: Any) -> Any:

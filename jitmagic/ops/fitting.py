@@ -6,6 +6,7 @@ import numpy as np
 
 from jitmagic.graph.meta import ArrayMeta
 from jitmagic.ops.describe import array_meta
+from jitmagic.ops.gradients.polynomials import polyfit_rules
 from jitmagic.ops.quiet import Quiet
 from jitmagic.ops.record import Arguments, Inferred, Sample
 from jitmagic.ops.refusals import refuse, unsupported
@@ -36,7 +37,7 @@ op(
     meta=_fitted,
     raises=True,
     warns=frozenset({"divide", "over", "under", "invalid"}),
-    no_vjp="it scales the columns of its system; np.linalg.lstsq of np.vander has rules",
+    vjp=polyfit_rules,
     samples=(
         Sample(lambda rng: (np.arange(6.0), rng.random(6), 2)),
         Sample(lambda rng: (np.arange(6.0), rng.random((6, 3)), 1)),

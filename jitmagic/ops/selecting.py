@@ -10,8 +10,9 @@ from jitmagic.errors import InternalError
 from jitmagic.graph.meta import ArrayMeta
 from jitmagic.ops.describe import describe
 from jitmagic.ops.elementwise import NOTHING, OPTIONS
-from jitmagic.ops.gradients import Elementwise, elementwise, fit, zero
-from jitmagic.ops.gradients.picking import interp_rules, of_default, of_selected
+from jitmagic.ops.gradients import Elementwise, cast, elementwise, fit, zero
+from jitmagic.ops.gradients.interpolation import interp_rules
+from jitmagic.ops.gradients.picking import of_default, of_selected
 from jitmagic.ops.gradients.pointwise import bessel_i1, clipped_bounds, clipped_value, phase
 from jitmagic.ops.lowering import InnerLoop, Select
 from jitmagic.ops.probing import probe
@@ -163,11 +164,19 @@ def _nan_to_num(call: Arguments) -> Inferred:
     return spread(Arguments(call.op, call.args[:1], call.kwargs, call.env))
 
 
+def _of_nan_to_num(g: Any, ans: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+    """Real and imaginary parts are replaced on their own."""
+    if x.dtype.kind != "c":
+        return np.where(np.isfinite(x), g, 0)
+    parts = np.where(np.isfinite(np.real(x)), np.real(g), 0), np.where(np.isfinite(np.imag(x)), np.imag(g), 0)
+    return cast(parts[0] + np.multiply(1j, parts[1]), x)
+
+
 op(
     "nan_to_num",
     np.nan_to_num,
     meta=_nan_to_num,
-    vjp=(lambda g, ans, x, *args, **kwargs: np.where(np.isfinite(x), g, 0),),
+    vjp=(_of_nan_to_num,),
     samples=(called(), called(nan=1.0)),
 )
 

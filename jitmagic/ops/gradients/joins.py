@@ -11,7 +11,17 @@ import numpy as np
 from jitmagic.ops.gradients.indexing import placed
 from jitmagic.ops.gradients.shapes import as_operand, axes_of, cast, counted, shape_of
 
-__all__ = ["append_rules", "joining", "of_concatenate", "of_meshgrid", "of_repeat", "of_stack", "of_tile", "splitting"]
+__all__ = [
+    "append_rules",
+    "joining",
+    "of_concatenate",
+    "of_meshgrid",
+    "of_repeat",
+    "of_stack",
+    "of_tile",
+    "of_vstack",
+    "splitting",
+]
 
 Shape = tuple[Any, ...]
 
@@ -60,6 +70,13 @@ def joining(lifted: Callable[[Shape], Shape], axis: int | None) -> Callable[...,
         return _as_given(_cut(g, arrays, shapes, place), arrays)
 
     return rule
+
+
+def _as_rows(shape: Shape) -> Shape:
+    return (1,) * (2 - len(shape)) + shape
+
+
+of_vstack = joining(_as_rows, 0)
 
 
 def append_rule(place: int) -> Callable[..., Any]:

@@ -220,11 +220,11 @@ def _of_square_qr(of_q: Any, of_r: Any, q: Any, r: Any) -> Any:
 
 def of_pinv(g: Any, ans: Any, a: Any, *args: Any, **kwargs: Any) -> Any:
     """Golub and Pereyra, 1973; for changes that keep the rank."""
-    p = ans
-    left, right = diagonal_mask(a, axes=(-1, -1)) - p @ a, diagonal_mask(a, axes=(-2, -2)) - a @ p
-    found = -turned(p) @ g @ turned(p)
-    found = found + adjoint(turned(p @ adjoint(p)) @ g @ turned(right))
-    found = found + adjoint(turned(left) @ g @ turned(adjoint(p) @ p))
+    p, flipped = ans, turned(ans)
+    found = -flipped @ g @ flipped
+    across = (turned(p @ adjoint(p)) @ g, (g @ flipped) @ conjugate(p))
+    found = found + adjoint(across[0] - (across[0] @ flipped) @ turned(a))  # (no matrix of rows x rows)
+    found = found + adjoint(across[1] - turned(a) @ (flipped @ across[1]))
     return cast(found, a)
 
 

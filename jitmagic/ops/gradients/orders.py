@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.errors import UserError
-from jitmagic.ops.gradients.shapes import axes_of, cast, folded_last, shape_of
+from jitmagic.ops.gradients.shapes import axes_of, cast, counted, folded_last, shape_of
 
 __all__ = [
     "of_median",
@@ -40,8 +40,8 @@ def of_partitioned(g: Any, ans: Any, a: Any, kth: Any, axis: Any = -1, *args: An
     return of_ordered(g, ans, a, axis)
 
 
-def _quantile(g: Any, a: Any, q: Any, axis: Any, keepdims: Any, skips_nan: bool) -> Any:
-    """Linear interpolation between ranks: each rank has the weight of a hat around the wanted place."""
+def _quantile(g: Any, a: Any, q: Any, axis: Any, keepdims: Any, skips_nan: bool, method: str = "linear") -> Any:
+    """Interpolation between two ranks: each rank has the weight of a hat around the wanted place."""
     wanted = np.asarray(q, np.float64)
     flat, back = folded_last(a, axis)
     lead = len(shape_of(wanted))
@@ -53,9 +53,15 @@ def _quantile(g: Any, a: Any, q: Any, axis: Any, keepdims: Any, skips_nan: bool)
     ranks = _ranks(flat, -1)
     total = 0
     for i, each in enumerate(whole.tolist()):
-        weight = np.maximum(0, 1 - np.abs(ranks - each * (numbers - 1)))
+        place = each * (numbers - 1) if method == "linear" else _place(flat, each, method)
+        weight = np.maximum(0, 1 - np.abs(ranks - place))
         total = total + np.expand_dims(g[i], -1) * weight
     return cast(back(total), a)
+
+
+def _place(flat: Any, q: float, method: Any) -> Any:
+    """Where the quantile lies among the ranks: that of the ranks themselves."""
+    return np.quantile(counted(flat, -1) * 1.0, q, method=method)
 
 
 def _numbers(flat: Any, skips_nan: bool) -> Any:
@@ -81,9 +87,10 @@ def _quantiles(scale: float, skips_nan: bool) -> Callable[..., Any]:
         weights: Any = None,
         interpolation: Any = None,
     ) -> Any:
-        if method != "linear" or weights is not None:
-            raise UserError("quantiles have a gradient for method='linear' without weights only")
-        return _quantile(g, a, np.asarray(q) / scale, axis, keepdims, skips_nan)
+        method = method if interpolation is None else interpolation
+        if weights is not None or (skips_nan and method != "linear"):
+            raise UserError("quantiles have no gradient with weights, and those that skip NaN for method='linear' only")
+        return _quantile(g, a, np.asarray(q) / scale, axis, keepdims, skips_nan, method)
 
     return rule
 

@@ -6,13 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from jitmagic.errors import UserError
-from jitmagic.ops.gradients.calls import invoke
 from jitmagic.ops.gradients.indexing import placed
 from jitmagic.ops.gradients.shapes import as_operand, axes_of, cast, counted, fit, shape_of
 
 __all__ = [
-    "interp_rules",
     "of_choices",
     "of_compress",
     "of_default",
@@ -65,70 +62,6 @@ def of_compress(g: Any, ans: Any, condition: Any, a: Any, axis: Any = None, out:
 def of_extract(g: Any, ans: Any, condition: Any, arr: Any) -> Any:
     index = _true_places(condition)
     return np.reshape(placed(np.reshape(arr, -1), g, index), shape_of(arr))
-
-
-def _table(values: Any) -> Any:
-    return np.asarray(values) if isinstance(values, list | tuple) else values
-
-
-def _picked(table: Any, place: Any) -> Any:
-    """``table[place]``, also of a plain array at places that a graph computes."""
-    return invoke(np.take, table, place)
-
-
-def _interval(x: Any, xp: Any) -> Any:
-    """The index of the known point before each ``x``, and whether ``x`` lies between the first and the last."""
-    xp = _table(xp)
-    place = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, shape_of(xp)[0] - 2)
-    return place, (x >= xp[0]) & (x <= xp[-1])
-
-
-def _slopes(x: Any, xp: Any, fp: Any) -> Any:
-    xp, fp = _table(xp), _table(fp)
-    place, inside = _interval(x, xp)
-    left, right = (_picked(fp, p) for p in (place, place + 1))
-    slope = (right - left) / (_picked(xp, place + 1) - _picked(xp, place))
-    return place, inside, slope
-
-
-def _no_period(period: Any) -> None:
-    if period is not None:
-        raise UserError("np.interp has no gradient with period=: take the remainder of x yourself")
-
-
-def interp_of_x(
-    g: Any, ans: Any, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
-) -> Any:
-    """The slope of the piece to the right; 0 outside."""
-    _no_period(period)
-    _, inside, slope = _slopes(x, xp, fp)
-    return fit(np.where(inside, g * slope, 0), x)
-
-
-def interp_of_values(
-    g: Any, ans: Any, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
-) -> Any:
-    _no_period(period)
-    place, inside = _interval(x, xp)
-    xp = _table(xp)
-    weight = np.clip((x - _picked(xp, place)) / (_picked(xp, place + 1) - _picked(xp, place)), 0, 1)
-    counted = inside | ((x < xp[0]) & (left is None)) | ((x > xp[-1]) & (right is None))
-    g = np.where(counted, g, 0)
-    return cast(placed(fp, g * (1 - weight), (place,)) + placed(fp, g * weight, (place + 1,)), fp)
-
-
-def interp_of_points(
-    g: Any, ans: Any, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
-) -> Any:
-    _no_period(period)
-    place, inside, slope = _slopes(x, xp, fp)
-    xp = _table(xp)
-    weight = (x - _picked(xp, place)) / (_picked(xp, place + 1) - _picked(xp, place))
-    g = np.where(inside, -g * slope, 0)
-    return cast(placed(xp, g * (1 - weight), (place,)) + placed(xp, g * weight, (place + 1,)), xp)
-
-
-interp_rules = (interp_of_x, interp_of_points, interp_of_values)
 
 
 def of_tri(cut: Any) -> Any:

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.ops.coverage.names import GROUPS, texts_of, why_not_called
+from tests.ops.derivatives.variants import VARIANTS
 
 __all__ = ["MISSING", "groups"]
 
 # Where the call of the coverage table has no derivative at the operands, or none that does not depend on a phase
 INSTEAD: dict[str, tuple[str, ...]] = {
     "linalg.eig": ("np.linalg.eig(s)[0]", "np.abs(np.linalg.eig(s)[1])"),
+    "broadcast_arrays": ("np.add(*np.broadcast_arrays(x, x[0]))",),
     "linalg.eigh": ("np.linalg.eigh(s)[0]", "np.abs(np.linalg.eigh(s)[1])"),
 }
 
@@ -46,6 +48,7 @@ def groups() -> Iterator[tuple[str, list[tuple[str, str]]]]:
     for title, members in GROUPS.items():
         if title not in NO_GRADIENTS:
             yield title, [(name, text) for name in sorted(members) for text in _texts(name, members[name])]
+    yield "other forms", [(text.partition("(")[0], text) for text in VARIANTS]
 
 
 def _texts(name: str, value: Any) -> Iterator[str]:
