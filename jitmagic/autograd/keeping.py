@@ -81,7 +81,12 @@ def _change_values(holder: dict[Any, Any], one: Any, value: Any) -> None:
 
 
 def _change_cell(holder: types.CellType, one: Any, value: Any) -> None:
-    holder.cell_contents = value
+    """A variable of the program; what a pullback of ours holds on to stays."""
+    closures = (each for each in gc.get_referrers(holder) if type(each) is tuple)
+    functions = (each for closure in closures for each in gc.get_referrers(closure))
+    names = (each.__globals__.get("__name__", "") for each in functions if type(each) is types.FunctionType)
+    if not any(str(name).partition(".")[0] == "jitmagic" for name in names):
+        holder.cell_contents = value
 
 
 def _change_attributes(holder: Any, one: Any, value: Any) -> None:

@@ -36,7 +36,7 @@ def foreign_array(value: Any) -> str:
     (``np.memmap``) calculate as plain ones.
     """
     kind = type(value)
-    if kind is np.ndarray or not isinstance(value, np.ndarray) or kind is np.memmap:
+    if kind is np.ndarray or issubclass(kind, Recorded) or not isinstance(value, np.ndarray) or kind is np.memmap:
         return ""
     return kind.__name__
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import dis
 import functools
+import inspect
 from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
 
 __all__ = ["is_store"]
 
@@ -16,23 +20,47 @@ _STORING_CALLS = frozenset({"__setitem__", "fill", "fromiter", "itemset", "put",
 
 def is_store(frame: FrameType) -> bool:
     """Whether the instruction that the frame is at assigns to ``target[index]``, or calls what stores numbers."""
-    return frame.f_lasti >= 0 and _stores(frame.f_code, frame.f_lasti)
+    if frame.f_lasti < 0:
+        return False
+    stores, names = _instruction(frame.f_code, frame.f_lasti)
+    return stores or _is_storing(_meant(frame, names))
+
+
+def _meant(frame: FrameType, names: tuple[str, ...]) -> Any:
+    """What the frame knows as ``a`` or ``a.b.c``; None where only running code would tell."""
+    if not names:
+        return None
+    first, *rest = names
+    found = frame.f_locals.get(first, frame.f_globals.get(first))
+    for name in rest:
+        found = inspect.getattr_static(found, name, None)
+    return found
+
+
+def _is_storing(function: Any) -> bool:
+    """Whether it is such a method of an array, under whatever name."""
+    if isinstance(function, functools.partial):
+        return _is_storing(function.func)
+    is_method = isinstance(getattr(function, "__self__", None), np.ndarray)
+    return is_method and getattr(function, "__name__", "") in _STORING_CALLS
 
 
 @functools.lru_cache(maxsize=1024)
-def _stores(code: CodeType, offset: int) -> bool:
+def _instruction(code: CodeType, offset: int) -> tuple[bool, tuple[str, ...]]:
+    """Whether the instruction stores, as far as its own names tell; if it is a call, of what: ``a``, ``a.b``."""
     instructions = {each.offset: each for each in dis.get_instructions(code)}
     at = instructions.get(offset)
-    if at is None:
-        return False
-    return at.opname in _STORES or (at.opname.startswith("CALL") and _called_name(instructions, at) in _STORING_CALLS)
+    if at is None or not at.opname.startswith("CALL"):
+        return at is not None and at.opname in _STORES, ()
+    names = _called_names(instructions, at)
+    return bool(names) and names[-1] in _STORING_CALLS, names
 
 
-def _called_name(instructions: dict[int, dis.Instruction], call: dis.Instruction) -> object:
-    """What the call expression ``name(...)`` or ``owner.name(...)`` calls: the last name loaded where it starts."""
+def _called_names(instructions: dict[int, dis.Instruction], call: dis.Instruction) -> tuple[str, ...]:
+    """What the call expression ``name(...)`` or ``owner.name(...)`` calls: the names loaded where it starts."""
     span = call.positions
     if span is None or span.lineno is None:
-        return None
+        return ()
     loads = (
         each.argval
         for offset, each in instructions.items()
@@ -43,4 +71,4 @@ def _called_name(instructions: dict[int, dis.Instruction], call: dis.Instruction
         and each.positions[2] == span[2]
         and each.positions != span
     )
-    return max(enumerate(loads), default=(0, None), key=lambda numbered: numbered[0])[1]
+    return tuple(name for name in loads if isinstance(name, str))

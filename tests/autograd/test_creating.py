@@ -139,6 +139,28 @@ def test_what_the_function_keeps_is_plain_afterwards(way: str) -> None:
     np.testing.assert_array_equal(buffer, x * x)
 
 
+def test_what_a_pullback_needs_stays() -> None:
+    def f(x):
+        y = x * 2
+        return jm.checkpoint(lambda a, b: np.sum(a * a * b), y, x)
+
+    value, pullback = vjp(f, X.copy())
+    for _ in range(2):
+        np.testing.assert_allclose(pullback(np.ones_like(value))[0], 12 * X**2)
+
+
+def test_a_variable_around_the_function_is_plain_afterwards() -> None:
+    last: Any = None
+
+    def f(x):
+        nonlocal last
+        last = x * 3
+        return np.sum(last * x)
+
+    np.testing.assert_array_equal(vjp(f, X.copy())[1](1.0)[0], 6 * X)
+    assert type.__call__(type, last) is np.ndarray
+
+
 def of_a_table(x):
     view = np.asarray(TABLE)
     view[:] = x

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -12,12 +14,32 @@ import pytest
 
 import jitmagic as jm
 
+
+def fill_under_another_name(a: Any, x: Any) -> None:
+    store = a.fill
+    store(x[0] * 2)
+
+
+def fill_by_a_partial(a: Any, x: Any) -> None:
+    store = functools.partial(a.fill)
+    store(x.sum())
+
+
+def fill_by_an_attribute(a: Any, x: Any) -> None:
+    holder = types.SimpleNamespace()
+    holder.inner = types.SimpleNamespace(store=a.fill)
+    holder.inner.store(x.sum())
+
+
 STORING: dict[str, Callable[[Any, Any], Any]] = {
     "item": lambda a, x: a.__setitem__(0, x[0] * 2),
     "operator": lambda a, x: operator.setitem(a, 0, x[0]),
     "fill": lambda a, x: a.fill(x.sum()),
     "fill a view": lambda a, x: a[1:].fill(x[0]),
     "fill, starred": lambda a, x: a.fill(*(x[0],)),
+    "fill under another name": fill_under_another_name,
+    "fill by a partial": fill_by_a_partial,
+    "fill by an attribute": fill_by_an_attribute,
     "put": lambda a, x: a.put(0, x[0]),
     "fromiter": lambda _, x: np.fromiter((v * v for v in x), float),
 }
