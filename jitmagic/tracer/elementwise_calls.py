@@ -176,14 +176,11 @@ class _Elementwise:
         return out
 
     def _shape(self) -> tuple[Any, ...]:
-        """The common shape; arrays of another one would have to be spread first."""
-        shape = self.arrays[0].meta.shape
-        for other in self.arrays[1:]:
-            same = len(other.meta.shape) == len(shape) and all(
-                bool(a == b) for a, b in zip(shape, other.meta.shape, strict=True)
-            )
-            if not same:
-                raise refuse("arrays of several shapes")
+        """The common shape, which one of the arrays has: the order of its elements is that of the result."""
+        shapes = [a.meta.shape for a in self.arrays]
+        shape = next((s for s in shapes if all(_spreads_to(other, s) for other in shapes)), None)
+        if shape is None:
+            raise refuse("arrays of several shapes")
         if len(shape) > 1 and not all("C" in a.meta.contiguous for a in self.arrays):
             raise refuse("arrays in another order than C")
         return shape
@@ -192,6 +189,9 @@ class _Elementwise:
         """(the name of an argument, whether the element of a round is meant)."""
         if value not in self.arrays:
             return self.names.hold(value, self.place), False
+        if not _same_sizes(value.meta.shape, shape):
+            sizes = TupleTracker(list(map(wrap_size, shape)))
+            value = self.tx.call_form(*row_of(np.broadcast_to), [value, sizes], {})
         flat = value if len(shape) == 1 else value.method(self.tx, "ravel", [], {})
         return self._bound(self.names.hold(flat, self.place)), True
 
@@ -239,6 +239,18 @@ class _Elementwise:
             same = ast.Call(_load("_jm_is_dtype"), [_load(FIRST), ast.Constant(dtype.name)], [])
             first.append(ast.If(ast.UnaryOp(ast.Not(), same), [ast.Raise(_load("_jm_leave"))], []))
         return dtype, first
+
+
+def _same_sizes(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    return len(one) == len(other) and all(bool(a == b) for a, b in zip(one, other, strict=True))
+
+
+def _spreads_to(given: Sequence[Any], shape: Sequence[Any]) -> bool:
+    """Whether an array of the one shape is spread to the other, as NumPy does it."""
+    if len(given) > len(shape):
+        return False
+    pairs = zip(reversed(given), reversed(shape), strict=False)
+    return all((isinstance(a, int) and a == 1) or bool(a == b) for a, b in pairs)
 
 
 def _load(name: str) -> ast.expr:

@@ -33,6 +33,8 @@ CAPTURED = {
     "int or float": "return np.vectorize(lambda v: 0 if v > 0.2 else v)(x)",
     "always ints": "return np.vectorize(lambda v: 0 if v > -99 else v)(x)",
     "truths": "return np.vectorize(lambda v: v > 0.25)(x)",
+    "spread": "return np.vectorize(lambda v, w: v * w)(x[:18].reshape(3, 6), x[:6])",
+    "a column": "return np.vectorize(lambda v, w: v - w)(x[:18].reshape(3, 6), x[:3].reshape(3, 1))",
     "division": "return np.vectorize(lambda v: 1 / (v - v))(x)",
 }
 OTHERS = {
@@ -47,7 +49,7 @@ OTHERS = {
     "excluded by name": "return np.vectorize(lambda v, w: v * w.sum(), excluded=['w'])(x, w=x)",
     "a signature": "return np.vectorize(lambda r: r.sum(), signature='(n)->()')(x[:18].reshape(3, 6))",
     "by name": "return np.vectorize(lambda v, w: v * w)(x, w=k)",
-    "spread": "return np.vectorize(lambda v, w: v * w)(x, x[:, None])",
+    "both are spread": "return np.vectorize(lambda v, w: v * w)(x, x[:, None])",
     "another order": "return np.vectorize(lambda v: v * 2)(np.asfortranarray(x[:18].reshape(3, 6)))",
     "a cache": "return np.vectorize(lambda v: v * 2, cache=True)(x)",
     "text": "return np.vectorize(lambda v: str(v))(x)",
