@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -88,11 +88,14 @@ def _planned(
         if node in recipes or node in scans
     }
     dense = {node: _trusted_dense(node, node in made) for node in graph.nodes if is_array(node)}
+
+    def name() -> str:
+        return f"k{sum(1 for _ in result.launches)}"
+
     for group in groups:
-        name = f"k{sum(1 for _ in result.launches)}"
         group = _without_unread(group, folds, needed) if inlined.nodes else group
         for built, nodes in (
-            [(build_scan(name, node, scans[node]), [node]) for node in group.nodes]
+            [(build_scan(name(), node, scans[node]), [node]) for node in group.nodes]
             if group.is_scan
             else _kernels(name, group, recipes, folds, needed, dense, smallest, inlined, leading)
         ):
@@ -104,7 +107,7 @@ def _planned(
             else:
                 nodes = inlined.within(nodes) + nodes
                 result.steps.append(Launch(built, tuple(nodes)))
-                result.marks |= dict.fromkeys(nodes, name)
+                result.marks |= dict.fromkeys(nodes, built.kernel.name)
     return _without_unread_views(result)
 
 
@@ -193,7 +196,7 @@ SHORT_RUN, ALONE_IN_RUNS = 128, 4096
 
 
 def _kernels(
-    name: str,
+    name: Callable[[], str],
     group: Group,
     recipes: dict[Node, Recipe],
     folds: dict[Node, FoldRecipe],
@@ -212,7 +215,7 @@ def _kernels(
         yield None, group.nodes
         return
     if group.reduced is not None:
-        built = build_fold(name, group.nodes, recipes, folds, wanted, dense, inlined)
+        built = build_fold(name(), group.nodes, recipes, folds, wanted, dense, inlined)
         if built is not None:
             yield built, group.nodes
             return
@@ -220,9 +223,12 @@ def _kernels(
     if group.reduced is not None and len(plain) < smallest:
         yield None, plain
     else:
-        yield build_pointwise(name, plain, recipes, wanted, dense, inlined), plain
-    if len(plain) < len(group.nodes):
-        yield None, [n for n in group.nodes if n in folds]
+        yield build_pointwise(name(), plain, recipes, wanted, dense, inlined), plain
+    for fold in (n for n in group.nodes if n in folds):
+        alone = Group([fold], group.space, folds[fold].reduced)
+        is_alone = folds[fold].shape != "R" and not inlined.within([fold])
+        of_memory = is_alone and is_worth_it(alone, recipes, smallest, leading)
+        yield build_fold(name(), [fold], recipes, folds, [fold], dense, inlined) if of_memory else None, [fold]
 
 
 def _mark(node: Node) -> str:

@@ -36,7 +36,7 @@ def spelled(writer: Speller, node: Node) -> str | None:
     if isinstance(lower, Fill) and lower.value == 0 and writer.is_plain(node.meta):
         return writer.allocation(node, "zeros")
     operand = node.args[0] if node.args else None
-    spell = None if node.kwargs or node.op is None else SPELLINGS.get(node.op.name)
+    spell = None if not _is_usual(node) or node.op is None else SPELLINGS.get(node.op.name)
     if spell is None or not isinstance(operand, Node) or not isinstance(node.meta, ArrayMeta):
         return None
     if isinstance(operand.value, np.generic) and not writer.is_shown(node) and len(list(node.operands())) == 1:
@@ -60,6 +60,11 @@ def _step(writer: Speller, step: ViewStep) -> str:
         return f"[{writer.subscript(step.args[0])}]"
     name, arguments = step.op.name, ", ".join(map(writer.text, step.args))
     return f".{name}({arguments})" if callable(getattr(np.ndarray, name)) else f".{name}"
+
+
+def _is_usual(node: Node) -> bool:
+    """Whether keywords say nothing that goes without saying."""
+    return not node.kwargs or (node.kwargs == {"order": "C"} and getattr(node.op, "name", "") == "reshape")
 
 
 def _transposed(writer: Speller, node: Node, operand: Node) -> str | None:
