@@ -22,6 +22,7 @@ __all__ = [
     "FallbackEvent",
     "GuardRecord",
     "KernelEvent",
+    "PlainEvent",
     "RecompileEvent",
     "emit",
     "subscribe",
@@ -141,7 +142,22 @@ class BreakEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class FallbackEvent(Event):
-    """A function, or one call of it, runs as plain Python: ``reason`` why, ``hint`` what to try."""
+    """A function, or one call of it, runs as plain Python: ``reason`` why, ``hint`` what to try.
+
+    ``raises`` is the first line of the error where that call raises one; nothing is wrong with the function then.
+    """
+
+    reason: str
+    hint: str = ""
+    raises: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainEvent(Event):
+    """Something of a cell that was never to be compiled, such as an async function: ``reason`` why, ``hint`` what else.
+
+    ``owner`` is negative, and other for each.
+    """
 
     reason: str
     hint: str = ""

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import itertools
 import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from IPython.core.displayhook import DisplayHook
 from IPython.core.error import UsageError
 
+from jitmagic.errors import Span
+from jitmagic.events import PlainEvent, emit
 from jitmagic.magic.collector import Collector
 from jitmagic.magic.engine import Engine
 from jitmagic.magic.functions import CompileStep, Made
@@ -20,9 +24,12 @@ from jitmagic.magic.options import CellOptions
 from jitmagic.magic.rewrite import Definition, find_functions, mark, needs_await, select
 from jitmagic.magic.runner import CellProgram, Outcome, parse, run, run_async
 from jitmagic.magic.source import RawCells, RelativeNames, locate
+from jitmagic.magic.staying import Staying, slow_loop, staying
 from jitmagic.magic.timing import CallRecorder, time_calls
 
 __all__ = ["CellCompiler"]
+
+_SERIALS = itertools.count(1_000_000_000)  # negative as those of loops, and apart from them
 
 # IPython 7 has no such test; there a final ; does not silence the value.
 _ends_silently: Callable[[str], bool] = getattr(DisplayHook, "semicolon_at_end_of_expression", lambda body: False)
@@ -47,10 +54,14 @@ class CellCompiler:
         tree = parse(self.shell, source)
         made = Made()
         table = self._marked(tree, options, made)
-        program = CellProgram(tree, source.filename, table, self._loops(options))
+        tell = partial(self._tell_slow, options, source.filename)
+        program = CellProgram(tree, source.filename, table, self._loops(options), tell)
         if not table:
             remark_on(body)
         self.collector.defined(source.filename, options)
+        if not options.names:
+            for found in staying(tree):
+                _tell(found, source.filename)
         if self.shell.autoawait and needs_await(tree):
             return self._run_async(program, options, made, body)
         with self._timing(options, made):
@@ -60,6 +71,11 @@ class CellCompiler:
     def _loops(self, options: CellOptions) -> Any:
         """What runs loops at top level; nothing where the user has chosen what is compiled, or how."""
         return self.engine.run_loop if options.backend == "numba" and not (options.names or options.check) else None
+
+    def _tell_slow(self, options: CellOptions, filename: str, node: ast.stmt, seconds: float) -> None:
+        found = slow_loop(node, self.shell.user_ns, seconds) if self._loops(options) is not None else None
+        if found is not None:
+            _tell(found, filename)
 
     async def _run_async(self, program: CellProgram, options: CellOptions, made: Made, body: str) -> Any:
         __tracebackhide__ = True
@@ -90,6 +106,12 @@ class CellCompiler:
             yield
         for view in time_calls(recorder):
             self.collector.after_card(view)
+
+
+def _tell(found: Staying, filename: str) -> None:
+    """A line of the card for what stays plain."""
+    place = Span(filename, found.node.lineno, found.node.col_offset)
+    emit(PlainEvent(found.name, -next(_SERIALS), place, found.why, found.hint))
 
 
 def _value(outcome: Outcome, body: str) -> Any:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import inspect
+import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType
@@ -32,6 +33,7 @@ class CellProgram:
     filename: str
     table: Mapping[str, Any]
     run_loop: Callable[[ast.stmt, dict[str, Any], str, bool], bool] | None = None  # for loops at top level
+    ran_plain: Callable[[ast.stmt, float], None] = lambda node, seconds: None  # told how long a statement took
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +92,11 @@ async def _steps(shell: Any, program: CellProgram) -> Outcome:
             if _ran_compiled(shell, program, node):
                 value = None
                 continue
+            begin = time.perf_counter()
             value = eval(code, shell.user_global_ns, shell.user_ns)
             if code.co_flags & inspect.CO_COROUTINE:
                 value = await value
+            program.ran_plain(node, time.perf_counter() - begin)
     except BaseException as error:
         return Outcome(error=error)
     return Outcome(value)

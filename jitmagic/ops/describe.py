@@ -35,7 +35,7 @@ def describe(value: Any) -> Meta | None:
         return _of_nesting(value)
     if isinstance(value, range) or type(value) in (str, bytes):
         return ArrayMeta.of(np.asarray(value))
-    raise Unsupported("operator", type(value).__name__)
+    raise Unsupported("argument", f"a value of class {type(value).__name__}")
 
 
 def array_meta(value: Any) -> ArrayMeta:
@@ -44,7 +44,7 @@ def array_meta(value: Any) -> ArrayMeta:
     if isinstance(meta, ArrayMeta):
         return meta
     if meta is None:
-        raise Unsupported("operator", "None")
+        raise Unsupported("argument", "None")
     known = type(value) in NUMBERS
     return _checked(ArrayMeta.of(np.asarray(value if known else ONE_OF_TYPE[meta.type])))
 
@@ -60,7 +60,7 @@ def _of_nesting(value: Any) -> ArrayMeta:
     sample = np.asarray(replace_leaves(value, _sample))
     shape = _nested_shape(value)
     if sample.ndim != len(shape):
-        raise Unsupported("operator", "a ragged list")
+        raise Unsupported("argument", "a ragged list")
     return _checked(ArrayMeta.dense(sample.dtype, shape))
 
 

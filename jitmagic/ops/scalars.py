@@ -84,7 +84,7 @@ def _key(value: Any) -> Any:
         return int, value
     meta = describe(value)
     if meta is None:
-        raise Unsupported("operator", "None")
+        raise Unsupported("argument", "None")
     return (meta.type, ONE_OF_TYPE[meta.type]) if isinstance(meta, PyMeta) else meta.dtype
 
 

@@ -131,7 +131,7 @@ def _operand(value: Any) -> Any:
     if isinstance(meta, PyMeta):
         return meta.type, ONE_OF_TYPE[meta.type]
     if meta is None:
-        raise Unsupported("operator", "None")
+        raise Unsupported("argument", "None")
     return meta.dtype
 
 

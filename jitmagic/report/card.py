@@ -56,7 +56,7 @@ class Report(View):
         self._draw = draw
         self._absent = absent
         self._sources = Sources(sources)
-        told = [s for s in gather(self.events) if not s.is_empty]
+        told = sorted((s for s in gather(self.events) if not s.is_empty), key=lambda s: bool(s.plain))
         self._stories = [s for s in told if s.needs_attention] if quiet else told
         self._take_sources()
 

@@ -27,7 +27,7 @@ from jitmagic.report.parts import (
 from jitmagic.report.story import Story
 from jitmagic.report.svg import FILLS, to_svg
 from jitmagic.report.terms import Setting
-from jitmagic.report.words import duration, plural
+from jitmagic.report.words import duration, plural, short_code
 
 __all__ = [
     "distinct_guards",
@@ -107,8 +107,9 @@ def _guard_table(guards: Sequence[GuardRecord], more: Mapping[str, Sequence[str]
 
 def _origin(guard: GuardRecord) -> str:
     """What the guard reads, where its own words do not say it."""
-    is_plain = guard.kind in SESSION_KINDS or guard.source in statement(guard)
-    places = ["" if is_plain else guard.source, f"line {guard.span.line}" if guard.span else ""]
+    source = short_code(guard.source)
+    is_plain = guard.kind in SESSION_KINDS or source in statement(guard)
+    places = ["" if is_plain else source, f"line {guard.span.line}" if guard.span else ""]
     return ", ".join(filter(None, places))
 
 

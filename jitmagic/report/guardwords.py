@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from jitmagic.events import GuardRecord
-from jitmagic.report.words import shorten
+from jitmagic.report.words import short_code, shorten
 
 __all__ = ["GUARD_KINDS", "SESSION_KINDS", "kinds_in", "statement"]
 
@@ -43,6 +44,10 @@ _UNCHANGED = frozenset({"BUILTIN_MATCH", "ERRSTATE", "ID_MATCH", "PYMODULE_MATCH
 
 def statement(guard: GuardRecord) -> str:
     """One guard as a sentence without a full stop: ``z.dtype is float64``, ``np.sin unchanged``."""
+    return _sentence(replace(guard, expression=short_code(guard.expression)))
+
+
+def _sentence(guard: GuardRecord) -> str:
     if guard.kind == "NO_ALIASING" and guard.expected.startswith("False"):
         return guard.expression.replace(" is ", " is not ")
     if guard.kind in _TRUE or guard.expected in ("", guard.expression):
@@ -50,9 +55,17 @@ def statement(guard: GuardRecord) -> str:
     if guard.kind in _UNCHANGED and guard.expected != "absent":
         return f"{guard.expression} unchanged"
     if guard.kind == "FUNCTION_MATCH":
-        named, told, place = guard.expected.partition(" as compiled")
-        return f"{named if told else guard.expression} unchanged{place}"
+        return _function_statement(guard)
     return f"{guard.expression} is {shorten(guard.expected, _VALUE_LIMIT)}"
+
+
+def _function_statement(guard: GuardRecord) -> str:
+    """``helper unchanged``; ``helper unchanged (Cell In[3], line 2)`` for one of a cell."""
+    said, named, place = guard.expected.partition(" of ")
+    if named and said.startswith("the "):
+        return f"{said.removeprefix('the ')} unchanged ({place})"
+    function, told, _ = guard.expected.partition(" as compiled")
+    return f"{function if told else guard.expression} unchanged"
 
 
 def kinds_in(guards: Iterable[GuardRecord]) -> list[str]:

@@ -61,7 +61,7 @@ _KERNEL_HUES = (
 _MARK_HUES = {
     "": ("transparent", "transparent"),
     "python": ("#8a8a8a", "transparent"),
-    "extern": ("#2f8f86", "rgba(47,143,134,.12)"),
+    "NumPy": ("#2f8f86", "rgba(47,143,134,.12)"),
     "loop": ("#5c9a4a", "rgba(92,154,74,.14)"),
     "flow": ("#7d8f4a", "rgba(125,143,74,.12)"),
     "break": ("#c4362b", "rgba(196,54,43,.18)"),

@@ -80,7 +80,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A line of the user's; ``mark`` is ``k0``, ``loop``, ``flow``, ``extern``, ``python``, ``break`` or empty."""
+    """A line of the user's; ``mark`` is ``k0``, ``loop``, ``flow``, ``NumPy``, ``python``, ``break`` or empty."""
 
     number: int
     text: str

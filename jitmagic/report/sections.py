@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from jitmagic.errors import Span
 from jitmagic.events import BreakEvent, CompileEvent
 from jitmagic.report.entries import entry_name, entry_sections
 from jitmagic.report.folded import effect_sections, graph_sections, guard_sections, kernel_sections
@@ -23,7 +23,7 @@ from jitmagic.report.parts import (
 )
 from jitmagic.report.story import Cause, Story, distinct_breaks, fold_recompiles
 from jitmagic.report.terms import Setting
-from jitmagic.report.words import duration, failure, plural, ratio
+from jitmagic.report.words import duration, failure, plural, ratio, short_code
 
 __all__ = [
     "break_section",
@@ -55,8 +55,10 @@ def headline(story: Story, more: str = "") -> Headline:
         counts.append(_break_count(story))
     if story.recompiles:
         counts.append(Strong(plural(len(story.recompiles), "recompile")))
-    if story.fallbacks:
+    if any(not e.raises for e in story.fallbacks):
         counts.append(Strong("runs as plain Python", "bad"))
+    if raising := {e.raises.partition(":")[0]: None for e in story.fallbacks if e.raises}:
+        counts.append(f"raised {', '.join(raising)}")
     if story.demotions:
         counts.append(Strong("plain Python was faster", "bad"))
     if not counts:
@@ -94,7 +96,8 @@ def _break_count(story: Story) -> Inline:
     return Strong(plural(found, "graph break"), "bad") if found else "0 breaks"
 
 
-_TERMS = {"loop": "loop", "flow": "flow", "extern": "extern", "python": "plain Python"}  # of marks
+_SHOWN_MARKS = {"extern": "NumPy"}  # marks whose own name is no word of a user's
+_TERMS = {"loop": "loop", "flow": "flow", "extern": "NumPy", "python": "plain Python"}  # of marks
 
 
 # --- the user's lines ----------------------------------------------------------------------------
@@ -121,7 +124,11 @@ def source_table(block: Iterable[tuple[int, str]], marks: dict[int, str]) -> Sou
     """Numbered lines with their marks; an indentation common to all is removed."""
     lines = list(block)
     indent = min((len(t) - len(t.lstrip()) for _, t in lines if t.strip()), default=0)
-    return SourceTable(tuple(SourceLine(n, t[indent:], marks.get(n, "")) for n, t in lines))
+    return SourceTable(tuple(SourceLine(n, t[indent:], _shown(marks.get(n, ""))) for n, t in lines))
+
+
+def _shown(marks: str) -> str:
+    return ", ".join(_SHOWN_MARKS.get(mark, mark) for mark in marks.split(", "))
 
 
 def _mark_terms(marks: Iterable[str]) -> list[str]:
@@ -180,14 +187,14 @@ def recompile_section(cause: Cause, setting: Setting) -> Details:
     summary: tuple[Inline, ...] = (
         Strong(f"recompiled{times}"),
         f" at {which}{where}: ",
-        Mono(cause.guard),
+        Mono(short_code(cause.guard)),
         " was ",
         Mono(cause.then),
         ", is ",
         Mono(cause.now),
         f"  (+{duration(cause.cost_ns)})",
     )
-    origin = cause.source if cause.source not in cause.guard else ""
+    origin = short_code(cause.source) if cause.source not in cause.guard else ""
     body: list[Part] = [Paragraph(("from: ", origin))] if origin else []
     if cause.read_at is not None:
         body.append(Paragraph(("read at: ", setting.sources.place(cause.read_at))))
@@ -202,21 +209,18 @@ def _few(words: Sequence[str], limit: int) -> str:
 def fallback_sections(story: Story, setting: Setting) -> list[Part]:
     """Why the function, or a call of it, runs plainly."""
     parts: list[Part] = []
-    alike = _counted((e.reason, e.hint, e.span) for e in story.fallbacks)
-    for (reason, hint, span), count in alike[:_SHOWN_SECTIONS]:
+    alike = Counter(story.fallbacks)
+    for event, count in list(alike.items())[:_SHOWN_SECTIONS]:
         times = f" x {count}" if count > 1 else ""
-        where = setting.sources.place(span)
-        title = (Strong(f"runs as plain Python{times}", "bad"), f" at {where}: {reason}")
-        body = [*_advice(hint), *setting.define("plain Python")]
+        if event.raises:
+            title: tuple[Inline, ...] = (Strong(f"this call raises{times}"), f" {event.raises}")
+            body = _advice(event.hint)
+        else:
+            where = setting.sources.place(event.span)
+            title = (Strong(f"runs as plain Python{times}", "bad"), f" at {where}: {event.reason}")
+            body = [*_advice(event.hint), *setting.define("plain Python")]
         parts.append(Details(title, body, open=True))
     return [*parts, *_rest(len(alike), f"%jit breaks {story.function}")]
-
-
-def _counted(keys: Iterable[tuple[str, str, Span]]) -> list[tuple[tuple[str, str, Span], int]]:
-    counts: dict[tuple[str, str, Span], int] = {}
-    for key in keys:
-        counts[key] = counts.get(key, 0) + 1
-    return list(counts.items())
 
 
 def demotion_sections(story: Story, setting: Setting) -> list[Part]:
@@ -250,6 +254,8 @@ _SECTIONS: dict[str, Callable[[Story, Setting], list[Part]]] = {
 
 def full_sections(story: Story, setting: Setting) -> list[Part]:
     """Headline and all sections that have something to say; one that fails says so."""
+    if story.plain:
+        return [line_of(story)]
     parts: list[Part] = [headline(story)]
     for name, section in _SECTIONS.items():
         try:
@@ -261,4 +267,6 @@ def full_sections(story: Story, setting: Setting) -> list[Part]:
 
 def line_of(story: Story) -> Headline:
     """The one line for a function that needs no attention; a loop of the cell has no name to ask by."""
+    if story.plain:
+        return Headline(story.function, (story.plain[0].reason,), story.plain[0].hint)
     return headline(story, more="" if story.owner < 0 else f"%jit {story.function} for more")

@@ -14,6 +14,7 @@ from jitmagic.events import (
     Event,
     FallbackEvent,
     KernelEvent,
+    PlainEvent,
     RecompileEvent,
 )
 from jitmagic.report.words import short_name
@@ -36,6 +37,7 @@ class Story:
     fallbacks: list[FallbackEvent] = field(default_factory=list)
     demotions: list[DemotionEvent] = field(default_factory=list)
     kernels: list[KernelEvent] = field(default_factory=list)
+    plain: list[PlainEvent] = field(default_factory=list)
 
     def add(self, event: Event) -> None:
         """File one event; kinds that no report shows are left out."""
@@ -51,7 +53,7 @@ class Story:
     @property
     def is_empty(self) -> bool:
         """Whether nothing was compiled because the function touches no array."""
-        return not self.needs_attention and not any(c.node_count for c in self.compiles)
+        return not self.needs_attention and not self.plain and not any(c.node_count for c in self.compiles)
 
     @property
     def pieces(self) -> list[CompileEvent]:
@@ -90,6 +92,7 @@ _SHELVES: dict[type[Event], str] = {
     FallbackEvent: "fallbacks",
     DemotionEvent: "demotions",
     KernelEvent: "kernels",
+    PlainEvent: "plain",
 }
 
 

@@ -19,7 +19,7 @@ TERMS = {
     "kernel": "one piece of machine code that does the work of the lines marked k0, k1, ...",
     "loop": "a loop of yours that runs as one piece of machine code",
     "flow": "a loop or branch that the data decide: the array work in it is compiled, too",
-    "extern": "a call of NumPy's own function from the compiled code",
+    "NumPy": "a call of NumPy's own function from the compiled code",
     "guard": "a condition under which the compiled code may be used again; checked at every call",
     "recompile": "compiling again, because a call did not fit what was compiled before",
     "entry": "the compiled code for one set of guards",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["clean", "columns", "duration", "failure", "plural", "ratio", "short_name", "shorten"]
+__all__ = ["clean", "columns", "duration", "failure", "plural", "ratio", "short_code", "short_name", "shorten"]
 
 _UNITS = ((100_000_000, 1e9, "s"), (1_000_000, 1e6, "ms"), (1_000, 1e3, "us"), (0, 1.0, "ns"))
+_CODE_LIMIT = 89  # characters of an expression
 _MINUTE_NS = 60_000_000_000
 _KEPT_CONTROLS = frozenset("\t\n")
 _CELL_NAMES = {"<module>": "this cell", "<cell>": "this cell"}
@@ -87,6 +88,13 @@ def shorten(text: str, limit: int) -> str:
     """One line of at most ``limit`` characters, cut with three dots."""
     flat = " ".join(text.split())
     return flat if len(flat) <= limit else flat[: limit - 3].rstrip() + "..."
+
+
+def short_code(text: str) -> str:
+    """An expression as a reader needs it: the middle of a long one left out, a compiled function by its own name."""
+    text = text.replace(".jit.plain", "")
+    half = (_CODE_LIMIT - 3) // 2
+    return text if len(text) <= _CODE_LIMIT else f"{text[:half]}...{text[-half:]}"
 
 
 def short_name(qualified: str) -> str:

@@ -130,7 +130,8 @@ class Compiler:
     def _entry(self, frame: CompiledFrame, capture: Capture, values: Values) -> Entry | None:
         """Build the entry; None if the frame needs none."""
         if capture.plain_reason:
-            frame.record.fall_back(capture.plain_reason, capture.plain_hint)
+            raises = capture.plain_detail if capture.plain_code == "raises" else ""
+            frame.record.fall_back(capture.plain_reason, capture.plain_hint, raises=raises)
             if not len(capture.guards):
                 frame.closed = capture.plain_reason
                 return None

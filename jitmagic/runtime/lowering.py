@@ -26,6 +26,7 @@ from jitmagic.graph.interpreter import interpret
 from jitmagic.graph.node import Node
 from jitmagic.graph.region_call import RegionCall
 from jitmagic.ops.derivatives import GRADIENT
+from jitmagic.ops.functional import PureCall
 from jitmagic.ops.pullback import PULLBACK
 from jitmagic.ops.quiet import outspoken
 from jitmagic.runtime.marks import lines_of
@@ -297,12 +298,19 @@ def _kernels(program: Any) -> list[Kernel]:
     return [_kernel(kernel) for kernel in getattr(program, "kernels", ())]
 
 
+def _said(node: Node, mark: str) -> str:
+    """What a card calls an operation: a loop or flow that the backend calls is one, also with copies around it."""
+    call: Any = node.op and node.op.call
+    call = call.row.call if isinstance(call, PureCall) else call
+    return getattr(call, "mark", mark) if mark == "extern" else mark
+
+
 def _described(run: Callable[[list[Any]], list[Any]], program: Any, is_direct: bool) -> Lowered:
     """What others want to know of a backend's program; backends that tell nothing are fine."""
     program = getattr(program, "plain", program)  # what aot.as_boxed put around it
     marks: dict[Node, str] = getattr(program, "marks", {})
     kernels = _kernels(program)
-    said = {node: getattr(node.op and node.op.call, "mark", mark) for node, mark in marks.items()}
+    said = {node: _said(node, mark) for node, mark in marks.items()}
     apart = sum(mark == "extern" != said[node] for node, mark in marks.items())
     return Lowered(
         run,

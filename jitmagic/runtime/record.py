@@ -87,9 +87,9 @@ class FunctionRecord:
         kept.append(event)
         self.listener(event)
 
-    def fall_back(self, reason: str, hint: str = "", span: Span | None = None) -> None:
+    def fall_back(self, reason: str, hint: str = "", span: Span | None = None, raises: str = "") -> None:
         """Tell, once for each reason, that plain Python runs."""
-        event = FallbackEvent(self.name, self.owner, span or self.span, reason, hint)
+        event = FallbackEvent(self.name, self.owner, span or self.span, reason, hint, raises)
         if event not in self.fallbacks:
             self.emit(event)
 

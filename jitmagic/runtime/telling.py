@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import re
-from collections.abc import Mapping
-from types import CodeType
+from collections.abc import Iterator, Mapping
+from types import CodeType, FunctionType
+from typing import Any
 
 from jitmagic.config import current
 from jitmagic.errors import Span
@@ -14,10 +16,12 @@ from jitmagic.graph.printer import print_graph
 from jitmagic.runtime.entry import Entry
 from jitmagic.runtime.frame import CompiledFrame
 from jitmagic.runtime.marks import lines_of, own_places
+from jitmagic.runtime.record import def_span
 from jitmagic.runtime.tracebacks import is_our_file
 from jitmagic.tracer.capture import Break, Options
 from jitmagic.tracer.guards.explain import Failure
 from jitmagic.tracer.guards.guard import Guard
+from jitmagic.tracer.guards.kinds import meant_code
 from jitmagic.tracer.part_names import readable
 
 __all__ = ["remedy", "tell_compile", "tell_recompile"]
@@ -57,7 +61,7 @@ def tell_compile(frame: CompiledFrame, entry: Entry, elapsed_ns: int) -> None:
             guards=entry.records,
             effects=tuple(capture.effects),
             graph_text=print_graph(capture.graph),
-            lines=_lines(entry, kernels, frame.plain_code),
+            lines=_lines(entry, kernels, frame),
             backend=frame.options.backend,
             gradient=lowered.gradient,
             loop_count=lowered.count("loop"),
@@ -155,10 +159,27 @@ def calls_so_far(frame: CompiledFrame) -> int:
     return frame.calls if whole is None else whole.calls
 
 
-def _lines(entry: Entry, kernels: Mapping[str, str], function: CodeType) -> tuple[tuple[int, str], ...]:
+def _lines(entry: Entry, kernels: Mapping[str, str], frame: CompiledFrame) -> tuple[tuple[int, str], ...]:
     """Source line -> what became of it. ``kernels`` are the names of the entry's kernels within the function."""
-    own = own_places(entry.lowered.places, function, entry.capture.reached_from)
+    shown = _shown_code(frame)
+    reached_from = entry.capture.reached_from if shown is frame.plain_code else {}
+    own = own_places(entry.lowered.places, shown, reached_from)
     marks = dict(lines_of((place, kernels.get(mark, mark)) for place, mark in own))
     for found in entry.capture.breaks:
         marks[found.span.line] = "python"
     return tuple(sorted(marks.items()))
+
+
+def _shown_code(frame: CompiledFrame) -> CodeType:
+    """The code whose lines are shown: of a gradient that of the function that it holds, else the function's own."""
+    span = frame.record.span
+    held = _held_by(frame.plain)
+    codes = (meant_code(value) for value in held if isinstance(value, FunctionType))
+    own = frame.plain_code
+    return own if def_span(own) == span else next((code for code in codes if def_span(code) == span), own)
+
+
+def _held_by(function: FunctionType) -> Iterator[Any]:
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):  # it is not set yet
+            yield cell.cell_contents

@@ -99,7 +99,7 @@ CATALOGUE = _rows(
     ("store", "{detail} is an assignment that must run as plain Python", "assign after the function returns"),
     (
         "operator",
-        "the operator {detail} is not known for these values",
+        "{detail} is left to plain Python",
         "convert the values to arrays or plain numbers first",
     ),
     (

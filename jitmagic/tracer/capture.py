@@ -94,7 +94,7 @@ class Capture:
     ``late_guards()`` gives the guards on sizes that were relied on after the trace, while its graph was lowered.
     ``reached_from`` says for places in callees by which lines of the function they were reached.
     ``plain_reason`` is set if this call is to run as plain Python (then ``graph`` is not run); ``plain_code`` is its
-    row in the catalogue of breaks.
+    row in the catalogue of breaks, ``plain_detail`` what that row is about.
     """
 
     graph: Graph
@@ -111,5 +111,6 @@ class Capture:
     late_guards: Callable[[], list[Guard]] = list
     reached_from: Mapping[Span, Collection[int]] = field(default_factory=dict)
     plain_code: str = ""
+    plain_detail: str = ""
     plain_reason: str = ""
     plain_hint: str = ""

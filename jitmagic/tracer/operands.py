@@ -172,7 +172,7 @@ def _operand_of(target: Any, operands: Sequence[VariableTracker]) -> VariableTra
             real = candidate.realize() if isinstance(candidate, Lazy) else candidate
             if isinstance(real, ArrayTracker) and real.node is target:
                 return real
-    raise Unsupported("operator", "out=")
+    raise Unsupported("operator", "out=...")
 
 
 def _wrap_tuple(tx: Evaluator, node: Node, inferred: Inferred) -> VariableTracker:

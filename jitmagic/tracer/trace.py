@@ -262,6 +262,7 @@ def _plain(output: OutputGraph, code: str, detail: str) -> Capture:
         output.constants,
         output.examples,
         plain_code=code,
+        plain_detail=detail,
         plain_reason=reason.text.format(detail=detail),
         plain_hint=reason.hint,
     )

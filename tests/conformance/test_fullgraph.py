@@ -19,7 +19,7 @@ BREAKS = (
     ("data-key", X + "def f(x):\n    d = {}\n    d[int(x.max())] = 1  # here\n    return d", "f(x)"),
     ("data-size", X + "def f(x):\n    v = x[x > 1]\n    return list(v)  # here", "f(x)"),
     ("iterate", X + "it = iter([1])\ndef f(x, it):\n    return x * next(it)  # here", "f(x, it)"),
-    ("operator", X + "def f(x):\n    return np.poly1d(x)  # here", "f(x)"),
+    ("argument", X + "def f(x):\n    return np.poly1d(x)  # here", "f(x)"),
     ("argument", X + "def f(x):\n    return np.array(x, copy=np._CopyMode.IF_NEEDED)  # here", "f(x)"),
     ("subscript", X + "def f(x):\n    words = ['a', 'b', 'c']\n    return words[x.argmin()]  # here", "f(x)"),
     ("array-subclass", "class A(np.ndarray): pass\nx = np.ones(2).view(A)\ndef f(x): return x * x  # here", "f(x)"),

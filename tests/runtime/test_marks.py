@@ -95,3 +95,18 @@ def test_lines_of_another_file_mark_no_lines_here() -> None:
 )
 def test_a_line_with_several_marks_has_kernels_first(found: set[str], told: str) -> None:
     assert lines_of((Span("f", 3), mark) for mark in found) == ((3, told),)
+
+
+def test_the_card_of_a_gradient_marks_the_lines_of_its_function() -> None:
+    def loss(w: Any, x: Any) -> Any:
+        y = np.tanh(x * w)
+        return (y * y).sum()
+
+    gradient = jm.grad(loss)
+    gradient(np.ones(30), np.ones(30))
+    first = loss.__code__.co_firstlineno
+    event = gradient.jit.record.compiled[-1]
+    assert event.span.line == first
+    marked = {line - first for line, _ in event.lines}
+    assert marked
+    assert marked <= {1, 2}

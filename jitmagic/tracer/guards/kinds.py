@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -362,7 +362,7 @@ def function_guards(source: Source, function: Any) -> list[Guard]:
             source,
             "type({v}) is {k}[0] and ({v}.__code__ is {k}[1] or meant_code({v}) == {k}[3])"
             " and {v}.__globals__ is {k}[2]",
-            f"{function.__qualname__} as compiled{cell_place(held[3])}",
+            _function_then(function, held[3]),
             "function_now({v}, {k})",
             held,
             about=source.text,
@@ -380,13 +380,21 @@ def meant_code(function: Any) -> Any:
     return handle.plain.__code__ if is_ours else function.__code__
 
 
+def _function_then(function: Any, code: CodeType) -> str:
+    """Which function was compiled along: where its cell is, if it has one."""
+    place = cell_place(code)
+    return f"the {function.__qualname__} of {place}" if place else f"{function.__qualname__} as compiled"
+
+
 def _function_now(value: Any, held: tuple[Any, ...]) -> str:
     """What is there instead, and what is other about it where the name is the same."""
     name = name_now(value)
     if type(value) is not held[0] or value.__qualname__ != held[3].co_qualname:
         return name
-    other = "with other code" if value.__globals__ is held[2] else "of another namespace"
-    return f"{name} {other}{cell_place(meant_code(value))}"
+    place = cell_place(meant_code(value))
+    if value.__globals__ is not held[2]:
+        return f"{name} of another namespace{f' ({place})' if place else ''}"
+    return f"the other {name} of {place}" if place else f"{name} with other code"
 
 
 NAMES |= {"meant_code": meant_code, "function_now": _function_now}

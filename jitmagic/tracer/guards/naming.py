@@ -173,9 +173,9 @@ def length_now(value: Any) -> str:
 
 
 def cell_place(code: CodeType) -> str:
-    """`` (Cell In[4], line 2)`` for code of a notebook's cell; empty for other code."""
+    """``Cell In[4], line 2`` for code of a notebook's cell; empty for other code."""
     span = Span(code.co_filename, code.co_firstlineno)
-    return f" ({span.shown})" if span.shown != str(span) else ""
+    return span.shown if span.shown != str(span) else ""
 
 
 def length_text(kind: type, length: int) -> str:

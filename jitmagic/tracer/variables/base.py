@@ -45,7 +45,7 @@ class VariableTracker:
     # -- what it is
     def python_type(self) -> type:
         """The class of the value."""
-        raise Unsupported("operator", "the type of a value")
+        raise Unsupported("operator", "type(...) of a value")
 
     def constant(self) -> Any:
         """The value itself, if it is known now. Raises NotConstant."""
@@ -121,7 +121,7 @@ class VariableTracker:
         raise Unsupported("call", f"len({self.describe()})")
 
     def contains(self, tx: Evaluator, value: VariableTracker) -> VariableTracker:
-        raise Unsupported("operator", f"in {self.describe()}")
+        raise Unsupported("operator", f"the test whether a value is in {self.describe()}")
 
     def iterate(self, tx: Evaluator) -> VariableTracker:
         """``iter(self)``: a tracker with ``next_item``."""
