@@ -55,7 +55,9 @@ def _wrapped(text: str, hang: str = "  ") -> list[str]:
 def _headline(part: Headline) -> list[str]:
     line = f"{_plain(part.name)}: {', '.join(_plain(c) for c in part.counts)}"
     whole = f"{line:<{_MORE_COLUMN}}  ({_plain(part.more)})" if part.more else line
-    return [whole] if columns(whole) <= _SCREEN else _wrapped(" ".join(whole.split()))
+    if columns(whole) <= _SCREEN:
+        return [whole]
+    return [*_wrapped(line), *([f"  ({_plain(part.more)})"] if part.more else [])]
 
 
 def _empty_line(part: Rule) -> list[str]:

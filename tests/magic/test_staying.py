@@ -72,3 +72,9 @@ def test_it_is_one_line_of_the_card_without_a_verb_to_ask_by() -> None:
     assert text.splitlines()[0].startswith("co: stays plain Python, it is async")
     assert "%jit" not in text
     assert Report([event], quiet=True).text == ""
+
+
+def test_what_to_do_has_a_line_of_its_own_where_it_does_not_fit() -> None:
+    hint = "array work goes into a def that it calls"
+    event = PlainEvent("gen", -1, Span("cell", 3), "stays plain Python, it is a generator", hint)
+    assert Report([event]).text.splitlines() == ["gen: stays plain Python, it is a generator", f"  ({hint})"]
