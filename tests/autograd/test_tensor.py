@@ -554,3 +554,22 @@ def test_several_results_that_were_overwritten_are_computed_again() -> None:
         return (q * np.arange(4.0).reshape(2, 2)).sum() + (r**2).sum()
 
     np.testing.assert_allclose(gradient(f, X), differences(f, X), rtol=1e-5, atol=1e-7)
+
+
+def test_the_base_of_a_view_keeps_its_history() -> None:
+    """It was a plain array, through which no gradient came back."""
+    x = jm.Tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = x * 2
+    assert y[1:].base is y
+    assert y.base is None
+    (y[1:].base ** 2).sum().backward()
+    assert x.grad is not None
+    assert x.grad.numpy().tolist() == [8, 16, 24]
+
+
+def test_what_leaves_by_dlpack_is_refused_while_it_has_a_gradient() -> None:
+    x = jm.Tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(GradientError, match="plain array"):
+        np.from_dlpack(x)
+    assert np.from_dlpack(x.detach()).tolist() == [1, 2]
+    assert x.to_device("cpu") is x

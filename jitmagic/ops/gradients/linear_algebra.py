@@ -220,12 +220,19 @@ def _of_square_qr(of_q: Any, of_r: Any, q: Any, r: Any) -> Any:
 
 def of_pinv(g: Any, ans: Any, a: Any, *args: Any, **kwargs: Any) -> Any:
     """Golub and Pereyra, 1973; for changes that keep the rank."""
-    p, flipped = ans, turned(ans)
-    found = -flipped @ g @ flipped
-    across = (turned(p @ adjoint(p)) @ g, (g @ flipped) @ conjugate(p))
-    found = found + adjoint(across[0] - (across[0] @ flipped) @ turned(a))  # (no matrix of rows x rows)
-    found = found + adjoint(across[1] - turned(a) @ (flipped @ across[1]))
-    return cast(found, a)
+    rows, columns = shape_of(a)[-2:]
+    if rows >= columns:
+        return cast(_of_tall_pinv(g, ans, a), a)
+    return cast(turned(_of_tall_pinv(turned(g), turned(ans), turned(a))), a)
+
+
+def _of_tall_pinv(g: Any, p: Any, a: Any) -> Any:
+    """The products are taken in an order that makes no matrix of rows x rows."""
+    flipped = turned(p)
+    inner = g @ flipped
+    left, right = turned(p @ adjoint(p)) @ g, inner @ conjugate(p)
+    found = adjoint(left - (left @ flipped) @ turned(a)) + adjoint(right - (turned(a) @ flipped) @ right)
+    return found - flipped @ inner
 
 
 def _as_columns(x: Any, b: Any) -> Any:
