@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.autograd.creating import Creating
-from jitmagic.autograd.keeping import StandIns
+from jitmagic.autograd.keeping import StandIns, plain_of
 from jitmagic.autograd.pullbacks import Pullback, PullbackForm
 from jitmagic.autograd.recorded import Recorded, foreign_array, raw
 from jitmagic.autograd.tape import tape_vjp
@@ -113,7 +113,7 @@ class _Run:
 
     def plain(self, result: Any) -> Any:
         """What the function gives for arrays: Tensors only where it was called with some."""
-        return result if self.is_nested else map_leaves(result, raw)
+        return result if self.is_nested else map_leaves(result, plain_of)
 
 
 def _itself(leaf: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 from jitmagic.autograd.node import like_sequence
 from jitmagic.autograd.recorded import Recorded, raw
 
-__all__ = ["StandIns", "note"]
+__all__ = ["StandIns", "note", "plain_of"]
 
 DEPTH = 4  # how many tuples may be around a stand-in, one in the other
 
@@ -39,7 +39,13 @@ class StandIns:
         for number in list(self._alive):
             one = self._alive.get(number)
             if one is not None:
-                _put(one, raw(one))
+                _put(one, plain_of(one))
+
+
+def plain_of(one: Any) -> Any:
+    """What a stand-in stands for: an argument's is the caller's array itself."""
+    attributes = getattr(one, "__dict__", {}) if isinstance(one, Recorded) else {}
+    return attributes["_primal"] if "_primal" in attributes else raw(one)
 
 
 _current: ContextVar[Any] = ContextVar("jitmagic_stand_ins", default=None)

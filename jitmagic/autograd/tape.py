@@ -122,16 +122,14 @@ def _watched(primal: Any) -> Tensor:
     if type(primal) in (float, complex) or isinstance(primal, WatchedNumber):
         return WatchedNumber.of(data, (node, 0))
     found: Tensor = Watched._made(data, (node, 0), primal._version if isinstance(primal, Recorded) else None)
+    if type(primal) is np.ndarray:
+        found._primal = primal  # type: ignore[attr-defined]  # a Tensor takes any; plain_of asks for it
     return found
 
 
 def _as_data(primal: Any) -> Any:
-    """Arrays and NumPy scalars stay what they are; Python numbers become such."""
-    return (
-        primal
-        if isinstance(primal, np.generic) or type(primal) is np.ndarray
-        else np.asarray(primal)[() if np.isscalar(primal) else ...]
-    )
+    """NumPy scalars stay what they are; Python numbers become such; of an array a view, whose shape is its own."""
+    return primal if isinstance(primal, np.generic) else np.asarray(primal)[() if np.isscalar(primal) else ...]
 
 
 def _mark(watched: Tensor) -> Any:
