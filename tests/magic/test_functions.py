@@ -180,5 +180,5 @@ def test_help_needs_no_body(notebook: Notebook, line: str) -> None:
 
 def test_guards_and_reasons_say_in_which_cell_a_helper_stands(notebook: Notebook) -> None:
     notebook.run("y = 1\ndef helper(x):\n    return x")
-    assert cell_place(notebook.ns["helper"].__code__) == " (Cell In[1], line 2)"
+    assert cell_place(notebook.ns["helper"].__code__) == "Cell In[1], line 2"
     assert cell_place(cell_place.__code__) == ""
