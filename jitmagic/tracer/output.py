@@ -290,7 +290,7 @@ class OutputGraph:
 
     def note_refusal(self, loop: ast.stmt | ast.expr, error: BaseException) -> None:
         """Why a loop is not kept as a loop; shown if it then becomes a break."""
-        self.refusals[loop.lineno] = getattr(error, "detail", "") or str(error)
+        self.refusals[loop.lineno] = readable(getattr(error, "detail", "") or str(error))
 
     def reword_refusal(self, loop: ast.stmt, words: Callable[[str], str]) -> None:
         if loop.lineno in self.refusals:

@@ -17,6 +17,9 @@ _ESCAPED = re.compile(r"((?:_[0-9a-f]{2})+)")
 _ATOMS = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set)
 
 
+_SCOPED = re.compile(r"\b_jm_c\d+_")  # before names that a comprehension in a loop has for itself
+
+
 def part_name(place: str, number: int, written: ast.expr | None = None) -> str:
     """The variable that holds part ``number`` of the statement at ``place`` (``_4_8``), and what was ``written``."""
     name = f"_jm{place}_{number}"
@@ -30,7 +33,7 @@ def part_name(place: str, number: int, written: ast.expr | None = None) -> str:
 
 def readable(text: str) -> str:
     """``text`` with every such variable as a reader would call it."""
-    return _PART.sub(_said, text) if "_jm_" in text else text
+    return _PART.sub(_said, _SCOPED.sub("", text)) if "_jm_" in text else text
 
 
 def _said(found: re.Match[str]) -> str:

@@ -71,3 +71,10 @@ def test_a_refusal_speaks_of_the_head_as_it_is_written() -> None:
     told = jm.explain(plain)(np.arange(200.0)).breaks
     assert told
     assert all("_jm" not in b.reason + b.hint for b in told)
+
+
+def test_a_refusal_has_the_names_of_a_comprehension_as_they_are_written() -> None:
+    plain = define_f("p = np.poly1d([1, 2])\nreturn [p(v) for v in x]")
+    told = jm.explain(plain)(np.arange(200.0)).breaks
+    assert any("the call p(v)" in b.reason for b in told)
+    assert all("_jm" not in b.reason for b in told)

@@ -38,6 +38,7 @@ __all__ = [
     "length_now",
     "length_text",
     "name_now",
+    "one_of",
     "shared",
     "value_text",
 ]
@@ -113,8 +114,7 @@ def dtype_now(value: Any) -> str:
     kind = type(value)
     if kind is np.ndarray:
         return dtype_text(value.dtype)
-    article = "an" if kind.__name__[0] in "aeioAEIO" else "a"
-    return f"{article} {kind.__name__} instead of an array"
+    return f"{one_of(kind)} instead of an array"
 
 
 def dtype_text(dtype: np.dtype[Any]) -> str:
@@ -180,8 +180,13 @@ def cell_place(code: CodeType) -> str:
 
 def length_text(kind: type, length: int) -> str:
     """``a list of 3``, ``an OrderedDict of 1``."""
+    return f"{one_of(kind)} of {length}"
+
+
+def one_of(kind: type) -> str:
+    """``a list``, ``an int``."""
     article = "an" if kind.__name__[:1].lower() in ("a", "e", "i", "o") else "a"
-    return f"{article} {kind.__name__} of {length}"
+    return f"{article} {kind.__name__}"
 
 
 def shared(names: list[str], values: tuple[Any, ...]) -> str:

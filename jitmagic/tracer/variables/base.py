@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.guards import Source
+from jitmagic.tracer.guards.naming import one_of
 from jitmagic.tracer.signals import NotConstant, Raised
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class VariableTracker:
         if self.source is not None and self.source.has_name:
             return self.source.text
         try:
-            return f"a {self.python_type().__name__}"
+            return one_of(self.python_type())
         except Unsupported:
             return "a value"
 

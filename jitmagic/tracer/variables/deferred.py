@@ -14,6 +14,7 @@ import numpy as np
 
 from jitmagic.errors import Unsupported
 from jitmagic.ops.conversions import PYTHON_KINDS, TO_LIST
+from jitmagic.tracer.guards.naming import one_of
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.array import ArrayTracker, register_array_method
 from jitmagic.tracer.variables.base import VariableTracker
@@ -58,7 +59,7 @@ class Deferred(VariableTracker):
         return self.kind
 
     def describe(self) -> str:
-        return f"a {self.kind.__name__} made of run-time values"
+        return f"{one_of(self.kind)} made of run-time values"
 
     def with_operands(self, operands: Sequence[VariableTracker]) -> Deferred:
         """The same of other operands."""
