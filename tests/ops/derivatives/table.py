@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from tests.ops.coverage.table import numpy_version
 from tests.ops.derivatives.calls import groups
 from tests.ops.derivatives.measure import KINDS, Derived, as_complex, grown, measure, on_tensors
 
-__all__ = ["COLUMNS", "DOCUMENT", "Row", "markdown", "row"]
+__all__ = ["COLUMNS", "DOCUMENT", "Row", "kinds_on", "markdown", "row"]
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "gradient_coverage.md"
 COLUMNS = ("real", "complex", "sizes that grow", "Tensors")
@@ -47,6 +48,16 @@ def row(name: str, text: str) -> Row:
 def markdown(measured: Sequence[tuple[str, list[Row]]]) -> str:
     """The whole document."""
     return "\n".join([*_head(), *_summary(measured), *_calls(measured), *_without(measured)]) + "\n"
+
+
+def kinds_on(page: str) -> dict[str, tuple[str, ...]]:
+    """What the page says of each call, by its text."""
+    lines = (_LINE.fullmatch(line) for line in page.splitlines())
+    found = ((line.group(1).replace("\\|", "|"), line.group(2).split(" | ")) for line in lines if line)
+    return {text: tuple("" if kind == "-" else kind for kind in kinds) for text, kinds in found}
+
+
+_LINE = re.compile(r"\| `[^`]+` \| `(.+)` \| ([a-z-]+(?: \| [a-z-]+)*) \|")
 
 
 def _head() -> Iterator[str]:
