@@ -137,7 +137,7 @@ def disagreement(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str |
     return compared(found, real, args)
 
 
-# NumPy warns whoever writes into it or asks whether it may: programs that do so run plainly (tests/tracer/test_bodies.py)
+# NumPy warns whoever writes into it or asks whether it may: such programs run plainly (tests/tracer/test_bodies.py)
 SAID_TO_BE_READ_ONLY = ("stretched",)
 
 
