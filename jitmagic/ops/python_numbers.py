@@ -65,7 +65,7 @@ def _quotient(*kinds: type) -> type:
 def _power(*kinds: type) -> type:
     """A float to a whole power; a power that is a float may give a complex number."""
     if kinds != (float, int):
-        raise Unsupported("operator", "a power of Python numbers")
+        raise Unsupported("operator", "** between Python numbers")
     return float
 
 

@@ -135,8 +135,8 @@ CATALOGUE = _rows(
     ("schedule", "{detail} is known only when the graph has run", "call scheduler.step() at the end of the step"),
     (
         "shape-assignment",
-        "{detail} changes the description of an array in place",
-        "use reshape or view, which make a new array",
+        "{detail} sets an attribute of an array in place",
+        "assign values with y.real[...] = ..., and use reshape or view, which make a new array, for shape and dtype",
     ),
     (
         "aliased-inputs",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import sys
 import types
@@ -347,3 +348,33 @@ def test_reasons_name_nothing_of_ours() -> None:
     for f, words in ((counted, "n > 0"), (told, "not a _CopyMode")):
         (found,) = jm.explain(f)(np.arange(4)).breaks
         assert words in found.reason
+
+
+def times_none(x):
+    return x * None
+
+
+def root_of_none(x):
+    return np.sqrt(None) * x
+
+
+def sets_imaginary(x):
+    y = x + 1
+    y.imag = 2
+    return y
+
+
+NO_NUMBER = "a captured operation takes arrays and plain numbers, not None"
+REASONS = (
+    (times_none, NO_NUMBER),
+    (root_of_none, NO_NUMBER),
+    (sets_imaginary, "(a computed array of complex128).imag = ... sets an attribute of an array in place"),
+)
+
+
+@pytest.mark.parametrize(("program", "reason"), REASONS)
+def test_no_value_is_called_an_operator_and_no_elements_a_description(program: Any, reason: str) -> None:
+    compiled = jm.compile(program, backend="eager")
+    with contextlib.suppress(TypeError):
+        compiled(np.ones(3) * 1j)
+    assert [found.reason for found in compiled.jit.breaks()] == [reason]
