@@ -24,6 +24,8 @@ from jitmagic.magic.source import CellSource
 
 __all__ = ["CellProgram", "Outcome", "parse", "run", "run_async"]
 
+_INTERRUPT = "jitmagic:interrupt"
+
 
 @dataclass(frozen=True, slots=True)
 class CellProgram:
@@ -117,14 +119,25 @@ def _ran_compiled(shell: Any, program: CellProgram, node: ast.stmt) -> bool:
     run_loop = program.run_loop
     if run_loop is None or shell.user_ns is not shell.user_global_ns:
         return False
-    if not may_be_kernel(node):
-        return run_loop(node, shell.user_ns, program.filename, False)
 
     def compiled(tree: ast.AST) -> CodeType:
         return _compile(shell, tree, program.filename, "exec")
 
+    def as_kernel(is_long: bool) -> bool:
+        __tracebackhide__ = True
+        try:
+            return run_loop(node, shell.user_ns, program.filename, is_long)
+        except KeyboardInterrupt as error:
+            interrupted = error.with_traceback(None)
+        exec(bind(compiled(_raised_at(node)), {_INTERRUPT: interrupted}), shell.user_ns)
+        return True
+
+    if not may_be_kernel(node):
+        return as_kernel(False)
+
     def rest() -> bool:
-        return run_loop(node, shell.user_ns, program.filename, True)
+        __tracebackhide__ = True
+        return as_kernel(True)
 
     return in_pieces(node, compiled, shell.user_ns, rest, program.table)  # type: ignore[arg-type]  # a while loop
 
@@ -170,3 +183,9 @@ def _target_of_last(body: Sequence[ast.stmt]) -> list[ast.stmt]:
         case _:
             return []
     return [ast.fix_missing_locations(ast.Expr(ast.Name(name, ast.Load())))]
+
+
+def _raised_at(node: ast.stmt) -> ast.Module:
+    """A module that raises what stopped a loop, at the loop's line: nobody is to see where the compiler was."""
+    raising = ast.copy_location(ast.Raise(ast.Constant(_INTERRUPT)), node)
+    return ast.Module([ast.fix_missing_locations(raising)], [])

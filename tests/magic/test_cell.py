@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import traceback
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from jitmagic.magic import rounds
+from jitmagic.runtime import once
 from tests.magic.conftest import Notebook
 
 # What the cell is called -> its body. Every one runs below "# %%compile" and below "%%compile".
@@ -213,3 +217,25 @@ def test_is_the_plain_cell(name: str, open_notebook: Callable[..., Notebook]) ->
     plain = described(open_notebook(extension=False), "# %%compile\n" + CELLS[name])
     compiled = described(open_notebook(), "%%compile\n" + CELLS[name])
     assert compiled == plain
+
+
+@pytest.mark.parametrize("loop", ["while n < 1000:\n    n += 1", "for n in range(1000):\n    pass"])
+def test_an_interrupt_while_a_loop_is_compiled_is_shown_at_the_loop(
+    loop: str, open_notebook: Callable[..., Notebook], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(statement: ast.stmt, *_: Any) -> bool:
+        if isinstance(statement, ast.For | ast.While):
+            raise KeyboardInterrupt
+        return False
+
+    monkeypatch.setattr(rounds, "PLAIN_S", 0)
+    monkeypatch.setattr(once, "run_once", interrupted)
+    monkeypatch.setattr(once, "run_if_long", interrupted)
+    notebook = open_notebook(extension=False)
+    notebook.run("%load_ext jitmagic")
+    ran = notebook.run(f"%%compile\nn = 0\n{loop}\n")
+    assert isinstance(ran.error, KeyboardInterrupt)
+    assert [entry.lineno for entry in traceback.extract_tb(ran.error.__traceback__)][-1] == 3
+    assert f"----> 3 {loop.splitlines()[0]}" in ran.out
+    assert "jitmagic" not in ran.out
+    assert notebook.run("n >= 0").value is True
