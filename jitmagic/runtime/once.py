@@ -56,9 +56,12 @@ def run_once(loop: Loop, namespace: dict[str, Any], filename: str) -> bool:
     begin = time.perf_counter_ns()
     try:
         compiled = _compiled(function, given)
-        if compiled is None:
-            return False
-        elapsed_ns = time.perf_counter_ns() - begin
+    except Exception:  # a fault of a backend must not reach the user's program: nothing has happened yet
+        return False
+    if compiled is None:
+        return False
+    elapsed_ns = time.perf_counter_ns() - begin
+    try:
         results = compiled.program(*given.values())
     except (Bail, JitMagicError):
         return False

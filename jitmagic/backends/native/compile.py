@@ -7,14 +7,18 @@ own linker, so that code is freed with its kernel (Numba's own engine never free
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import importlib
 import linecache
 import os
+import sys
 import threading
 import time
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from jitmagic.backends.native.abi import Address
 from jitmagic.backends.native.link import link
@@ -22,6 +26,8 @@ from jitmagic.backends.native.store import Store, Stored, current_store
 from jitmagic.errors import InternalError
 
 __all__ = ["Kernel", "compile_kernel", "is_at_hand", "load_kernel"]
+
+_CODE_GENERATOR = "jitmagic.backends.native.codegen"
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -116,9 +122,26 @@ def _link_stored(stored: Stored | None) -> Address | None:
         return None
 
 
-def _generate(source: str, name: str, fastmath: bool) -> Stored:
-    from jitmagic.backends.native import codegen  # imports Numba: only on a cold compile
+def _code_generator() -> Any:
+    """The module that imports Numba: only on a cold compile, and in a thread of its own.
 
+    An interrupt reaches the main thread only. In the middle of the import it would leave Numba half loaded, and no
+    later compile of this process could use it.
+    """
+    if _CODE_GENERATOR not in sys.modules:
+        loading = threading.Thread(target=_load_code_generator, name="jitmagic-codegen", daemon=True)
+        loading.start()
+        loading.join()
+    return importlib.import_module(_CODE_GENERATOR)  # raises what went wrong
+
+
+def _load_code_generator() -> None:
+    with contextlib.suppress(Exception):
+        importlib.import_module(_CODE_GENERATOR)
+
+
+def _generate(source: str, name: str, fastmath: bool) -> Stored:
+    codegen = _code_generator()
     filename = f"<jitmagic kernel {name} {hashlib.sha256(source.encode()).hexdigest()[:12]}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     try:
