@@ -43,6 +43,7 @@ from jitmagic.tracer.guards import (
 )
 from jitmagic.tracer.guards import kinds as guard
 from jitmagic.tracer.guards.guard import Guard
+from jitmagic.tracer.guards.module_kinds import undefined_guard
 from jitmagic.tracer.guards.naming import dtype_text, home
 from jitmagic.tracer.guards.orders import key_order_guard, member_order_guard
 from jitmagic.tracer.guards.recording import tensor_guards
@@ -166,10 +167,18 @@ class Builder(Inputs, ClassGuards):
         scope = builtins_in(tx.globals)
         found = scope.get(name, MISSING)
         if found is MISSING:
-            raise python_error(NameError, f"name {name!r} is not defined")
+            self.guard_undefined(name, tx.globals if pending is MISSING else None, scope)
+            raise python_error(NameError, f"name {name!r} is not defined", name=name)
         source = GlobalSource(name, "B" if scope is vars(builtins) else self.namespace(scope))
         self.output.guards.add(_not_hidden(source, name, tx.namespace))
         return self.wrap(tx, found, source)
+
+    def guard_undefined(self, name: str, globals_: dict[str, Any] | None, scope: dict[str, Any]) -> None:
+        """A name that nothing has: neither the globals (None if the trace itself deleted it there) nor the builtins."""
+        for what, label, held in (("global", "globals()", globals_), ("builtin", "builtins", scope)):
+            if held is not None:
+                source = self.output.constant_source(held, label)
+                self.output.guards.add(undefined_guard(source, name, what))
 
     def store_global(self, tx: Evaluator, name: str, value: VariableTracker | None) -> None:
         self.pending_globals[tx.namespace, name] = value

@@ -197,7 +197,7 @@ class Evaluator:
     def _unbound(self, name: str) -> BaseException:
         if name in self.frame.code.co_freevars:
             text = f"cannot access free variable {name!r} where it is not associated with a value in enclosing scope"
-            return python_error(NameError, text)
+            return python_error(NameError, text, name=name)
         return python_error(
             UnboundLocalError, f"cannot access local variable {name!r} where it is not associated with a value"
         )

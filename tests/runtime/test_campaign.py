@@ -31,6 +31,14 @@ CASES = [
     Case("global array written", "w = np.ones(3)\ndef f(x): return x * w", "w[1] = 7"),
     Case("global array of another dtype", "w = np.ones(3)\ndef f(x): return x * w", "w = np.ones(3, 'f4') * 2"),
     Case("global deleted", "k = 2.0\ndef f(x): return x * k", "del k"),
+    Case("undefined name", "def f(x):\n    try: return x * k\n    except NameError: return -x", "k = 3.0"),
+    Case("undefined builtin", "def f(x):\n    try: return x * k\n    except NameError: return -x",
+         "import builtins; builtins.k = 3.0"),
+    Case("undefined name of a helper", "def g(x): return x * k\ndef f(x):\n    try: return g(x)\n"
+         "    except NameError as e: return -x * len(e.name)", "k = 3.0"),
+    Case("undefined name of another module", "import types\nm = types.ModuleType('m')\n"
+         "exec('def g(x):\\n    try: return x * k\\n    except NameError: return -x', vars(m))\n"
+         "def f(x): return m.g(x)", "m.k = 3.0"),
     Case("builtin shadowed", "def f(x): return x * len(x)", "def len(x): return 10"),
     Case("helper redefined", "def g(x): return x + 1\ndef f(x): return g(x) * 2", "def g(x): return x - 1"),
     Case("helper of a helper", "def h(x): return x + 1\ndef g(x): return h(x)\ndef f(x): return g(x) * 2",
@@ -203,6 +211,8 @@ def test_the_answer_follows_the_change(case: Case) -> None:
 UNREAD = [
     Case("other global", "k = 2.0\nother = 1\ndef f(x): return x * k", "other = 2"),
     Case("new global", "k = 2.0\ndef f(x): return x * k", "fresh = 2"),
+    Case("other global than the one undefined",
+         "def f(x):\n    try: return x * k\n    except NameError: return -x", "fresh = 2"),
     Case("other attribute", "class A: pass\na = A()\na.k = 2.0\ndef f(x): return x * a.k", "a.j = 3.0"),
     Case("other list item", "p = [1.0, 2.0]\ndef f(x): return x * p[0]", "p[1] = 5.0"),
     Case("other dict value", "p = {'a': 1.0, 'b': 2.0}\ndef f(x): return x * p['a']", "p['b'] = 5.0"),

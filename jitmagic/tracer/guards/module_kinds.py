@@ -1,11 +1,11 @@
-"""Makers of the guards that modules need besides those of ``kinds``."""
+"""Makers of the guards on what modules, of either sort, do not have, besides those of ``kinds``."""
 
 from __future__ import annotations
 
 from jitmagic.tracer.guards.guard import Guard
-from jitmagic.tracer.guards.source import Source
+from jitmagic.tracer.guards.source import ConstantSource, Source
 
-__all__ = ["no_key_guard", "not_held_guard"]
+__all__ = ["no_key_guard", "not_held_guard", "undefined_guard"]
 
 
 def no_key_guard(source: Source, key: str) -> Guard:
@@ -18,6 +18,20 @@ def no_key_guard(source: Source, key: str) -> Guard:
         f"{{v}}[{key!r}]",
         about=f"{key!r} in {source.text}",
         remedy="register everything in __init__",
+    )
+
+
+def undefined_guard(namespace: ConstantSource, name: str, what: str) -> Guard:
+    """NOT_PRESENT_IN_GENERIC_DICT: ``namespace``, a dict that the entry holds, still has no such name."""
+    return Guard(
+        "NOT_PRESENT_IN_GENERIC_DICT",
+        namespace,
+        f"{name!r} not in {{v}}",
+        "absent",
+        f"{{v}}[{name!r}]",
+        about=f"a {what} named {name}",
+        remedy=f"define {name} before the first call",
+        form=("not in", name, namespace.code("")),
     )
 
 

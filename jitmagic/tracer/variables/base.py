@@ -23,9 +23,9 @@ __all__ = ["NO_OBJECT", "VariableTracker", "python_error"]
 NO_OBJECT: Any = object()  # the value is no object that existed before the call
 
 
-def python_error(kind: type[BaseException], *args: Any) -> Raised:
-    """The signal that the traced program raised ``kind(*args)``."""
-    return Raised(kind(*args))
+def python_error(kind: type[BaseException], *args: Any, **details: Any) -> Raised:
+    """The signal that the traced program raised ``kind(*args, **details)``."""
+    return Raised(kind(*args, **details))
 
 
 HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class made by a class statement
