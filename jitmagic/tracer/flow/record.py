@@ -158,4 +158,8 @@ def _words(reason: BaseException) -> str:
     node = getattr(reason, "node", None)
     if node is not None and getattr(reason, "code", "") != "region":
         return ast.unparse(node)
-    return getattr(reason, "detail", "") or str(reason)
+    detail = getattr(reason, "detail", "") or str(reason)
+    return _HELD.get(getattr(reason, "code", ""), "{}").format(detail)
+
+
+_HELD = {"data-key": "{} that is a key of a dict or a member of a set"}
