@@ -19,6 +19,8 @@ class Case:
 
 OBJECTS = [
     Case("np.sin replaced", "def f(x): return np.sin(x)", "np.sin, SAVED = (lambda x: x*2), np.sin"),
+    Case("undefined builtin", "def f(x):\n    try: return x*k\n    except NameError: return -x",
+         "import builtins; builtins.k=3.0"),
     Case("compiled helper default",
          "import jitmagic as jm\n@jm.compile\ndef g(x,n=1): return x+n\ndef f(x): return g(x)*2",
          "g.__defaults__=(5,)"),
