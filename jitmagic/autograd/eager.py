@@ -82,6 +82,7 @@ class _Run:
         try:
             with self.stand_ins.noted():
                 self.result, self.pull = tape_vjp(call, self.leaves)
+            self.is_nested = self.is_nested or self.pull.is_nested  # by a Tensor of a closure
         except BaseException:
             self.let_go()
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,9 @@ from jitmagic.autograd.tensor import Tensor
 from jitmagic.autograd.watched import Watched, WatchedNumber
 from jitmagic.errors import GradientError
 
-__all__ = ["gradients", "tape_vjp"]
+__all__ = ["TapePullback", "gradients", "tape_vjp"]
+
+ARGUMENT = "argument"  # the node of an argument that is differentiated by
 
 
 def gradients(
@@ -52,7 +55,7 @@ def _found(entry: Any, data: Any) -> Any:
     return np.zeros_like(data) if entry is None else entry[1]
 
 
-def tape_vjp(function: Callable[..., Any], primals: Sequence[Any]) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+def tape_vjp(function: Callable[..., Any], primals: Sequence[Any]) -> tuple[Any, TapePullback]:
     """``(value, pullback)`` of ``function(*primals)``; primals are arrays, numbers or Tensors.
 
     ``value`` is what the function gives for Tensors, containers included. ``pullback(cotangent)`` takes one cotangent
@@ -68,22 +71,9 @@ def tape_vjp(function: Callable[..., Any], primals: Sequence[Any]) -> tuple[Any,
         finally:
             for primal, stand_in in zip(primals, watched, strict=True):
                 _describe_alike(primal, stand_in)
-    nested = any(isinstance(p, Recorded) for p in primals)
     arrays, ends = [w._values for w in watched], [_End(t._history(), t._values) for t in tensors_in(value)]
-    del watched
-
-    def pullback(cotangent: Any) -> tuple[Any, ...]:
-        given = cotangent if isinstance(cotangent, tuple | list) else [cotangent]
-        create = nested or any(isinstance(g, Recorded) for g in given)
-        roots = [
-            (end.edge, _started(g, end.data, create))
-            for end, g in zip(ends, given, strict=True)
-            if end.edge is not None
-        ]
-        found = walk(roots, retain=True, as_tensors=create, stop_at=frozenset(map(id, marks)))
-        return tuple(_found(found.get(id(mark)), a) for mark, a in zip(marks, arrays, strict=True))
-
-    return value, pullback
+    nested = any(isinstance(p, Recorded) for p in primals) or _lead_elsewhere(ends, marks)
+    return value, TapePullback(ends, marks, arrays, nested)
 
 
 class _End(NamedTuple):
@@ -91,6 +81,44 @@ class _End(NamedTuple):
 
     edge: Edge | None
     data: Any
+
+
+@dataclass(frozen=True, slots=True)
+class TapePullback:
+    """``is_nested``: a Tensor from outside is differentiated by, or used, so that gradients are Tensors too."""
+
+    ends: list[_End]
+    marks: list[Any]
+    arrays: list[Any]
+    is_nested: bool
+
+    def __call__(self, cotangent: Any) -> tuple[Any, ...]:
+        given = cotangent if isinstance(cotangent, tuple | list) else [cotangent]
+        create = self.is_nested or any(isinstance(g, Recorded) for g in given)
+        roots = [
+            (end.edge, _started(g, end.data, create))
+            for end, g in zip(self.ends, given, strict=True)
+            if end.edge is not None
+        ]
+        found = walk(roots, retain=True, as_tensors=create, stop_at=frozenset(map(id, self.marks)))
+        return tuple(_found(found.get(id(mark)), a) for mark, a in zip(self.marks, self.arrays, strict=True))
+
+
+def _lead_elsewhere(ends: list[_End], marks: list[Any]) -> bool:
+    """Whether results depend on a Tensor that requires a gradient besides the arguments, such as one of a closure."""
+    own = set(map(id, marks))
+    seen: set[int] = set()
+    waiting = [end.edge[0] for end in ends if end.edge is not None]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in own or id(node) in seen:
+            continue
+        seen.add(id(node))
+        edges = [edge for edge in getattr(node, "edges", ()) if edge is not None]
+        if isinstance(node, Recorded) or (not edges and getattr(node, "name", "") == ARGUMENT):
+            return True
+        waiting += [edge[0] for edge in edges]
+    return False
 
 
 def _called(function: Callable[..., Any], watched: list[Tensor]) -> Any:
@@ -118,7 +146,7 @@ def _watched(primal: Any) -> Tensor:
     if not is_smooth(data):
         raise GradientError(f"a gradient by an argument of dtype {data.dtype}: only real and complex numbers have one")
     edges = [edge] if isinstance(primal, Recorded) and (edge := primal._history()) is not None else []
-    node = FunctionNode("argument", lambda gs, as_tensors: gs, edges)
+    node = FunctionNode(ARGUMENT, lambda gs, as_tensors: gs[: len(edges)], edges)
     if type(primal) in (float, complex) or isinstance(primal, WatchedNumber):
         return WatchedNumber.of(data, (node, 0))
     found: Tensor = Watched._made(data, (node, 0), primal._version if isinstance(primal, Recorded) else None)

@@ -17,6 +17,7 @@ from jitmagic.autograd.transforms import differentiate, linearise
 from jitmagic.autograd.trees import is_registered
 from jitmagic.errors import Unsupported
 from jitmagic.graph.meta import ArrayMeta, PyMeta
+from jitmagic.graph.node import nodes_in
 from jitmagic.ops.derivatives import DETACH, GRADIENT, WATCH, gradient_meta
 from jitmagic.ops.pullback import PULLBACK
 from jitmagic.tracer.call_rows import Handler
@@ -151,9 +152,17 @@ def _watched(tx: Evaluator, value: VariableTracker) -> VariableTracker:
 
 
 def _gradients(tx: Evaluator, value: Any, cotangent: Any, watched: tuple[Any, ...]) -> list[VariableTracker]:
+    _check_no_tensor(tx, (value, cotangent))
     request = tx.add_node(GRADIENT, (value, cotangent, watched), {}, None)
     metas = [gradient_meta(node.meta) for node in watched]
     return [wrap_node(tx, tx.output.graph.item(request, i, meta), meta) for i, meta in enumerate(metas)]
+
+
+def _check_no_tensor(tx: Evaluator, values: Any) -> None:
+    """Refuses gradients that depend on Tensors that require one: they need a history, which the plain run records."""
+    tensors = tx.output.tensors
+    if tensors is not None and not tx.output.grad_off and tensors.leaves_behind(nodes_in(values)):
+        raise Unsupported("call", REFUSED.format("what depends on a Tensor that requires a gradient"))
 
 
 class PullbackTracker(VariableTracker):
@@ -190,6 +199,7 @@ class PullbackTracker(VariableTracker):
     def reconstruct(self, emit: Emitter) -> str:
         tx = self.tx
         if self.node is None:
+            _check_no_tensor(tx, self.values)
             self.node = tx.output.graph.call(PULLBACK, (self.values, self.watched), {}, None)
         places = iter(range(len(self.watched)))
         trees = [_template(tx, form, places) for form in self.forms]
