@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba.core import types
+from numba.core.errors import NumbaError
 
 from jitmagic.backends.native.intrinsics import NAMESPACE
 from jitmagic.errors import Unsupported
@@ -33,15 +34,29 @@ class Callee(NamedTuple):
     write: Callable[..., Any]
 
 
-@cache
 def callee(context: Any, kind: Any, arguments: tuple[Any, ...]) -> Callee:
-    """``kind`` is Numba's type of a function. Raises Unsupported for one that would need code of its own."""
-    signature = context.typing_context.resolve_function_type(kind, arguments, {})
-    if signature is None:
-        raise Unsupported("kernel", f"{kind} of {arguments}")
-    if isinstance(kind, types.ExternalFunction):
-        return Callee(signature, _external(context, kind.symbol, signature))
-    return Callee(signature, context.get_function(kind, signature))
+    """``kind`` is Numba's type of a function.
+
+    Raises Unsupported for types that the function does not take, and for one that would need code of its own.
+    """
+    found = _found(context, kind, arguments)
+    if isinstance(found, str):
+        raise Unsupported("kernel", found)
+    return found
+
+
+@cache
+def _found(context: Any, kind: Any, arguments: tuple[Any, ...]) -> Callee | str:
+    """As ``callee``, or why there is none: Numba looks through its own source to say so, for 5 ms each time."""
+    try:
+        signature = context.typing_context.resolve_function_type(kind, arguments, {})
+        if signature is None:
+            return f"{kind} of {arguments}"
+        if isinstance(kind, types.ExternalFunction):
+            return Callee(signature, _external(context, kind.symbol, signature))
+        return Callee(signature, context.get_function(kind, signature))
+    except (NumbaError, NotImplementedError) as error:
+        return str(error)
 
 
 def _external(context: Any, symbol: str, signature: Any) -> Callable[..., Any]:

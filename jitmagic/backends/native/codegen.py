@@ -17,6 +17,7 @@ from numba.core.cpu_options import FastMathOptions
 from numba.core.fastmathpass import rewrite_module
 
 from jitmagic.backends.native.abi import FEW_TURNS, Status
+from jitmagic.backends.native.collecting import collecting_later
 from jitmagic.backends.native.intrinsics import NAMESPACE
 from jitmagic.backends.native.lowering import lower
 from jitmagic.backends.native.passes import freed
@@ -117,19 +118,25 @@ def _lowering() -> tuple[Any, Any]:
     return host.subtarget(error_model=_error_model("numpy", host)), host.codegen()._tm
 
 
-def _optimised(source: str, name: str, fastmath: bool) -> Any:
-    """LLVM's module of a text that ``lowering`` knows; None for others. One run of one pipeline over one module."""
-    context, machine = _lowering()
-    try:
-        module = lower(context, source, name, ENTRY)
-    except Unsupported:
-        return None
+def _assembly_text(context: Any, source: str, name: str, fastmath: bool) -> str:
+    module = lower(context, source, name, ENTRY)
     if fastmath:
         _allow_fast_math(module, _fast_math(_ALLOWED))
         set.add(
             module.globals[ENTRY].attributes, _WIDE
         )  # (llvmlite's own ``add`` knows attributes without values only)
-    optimised = llvm.parse_assembly(str(module))
+    return str(module)
+
+
+def _optimised(source: str, name: str, fastmath: bool) -> Any:
+    """LLVM's module of a text that ``lowering`` knows; None for others. One run of one pipeline over one module."""
+    context, machine = _lowering()
+    try:
+        with collecting_later():
+            text = _assembly_text(context, source, name, fastmath)
+    except Unsupported:
+        return None
+    optimised = llvm.parse_assembly(text)
     tuning = llvm.create_pipeline_tuning_options(speed_level=3)
     tuning.loop_vectorization = not source.startswith(FEW_TURNS)
     tuning.slp_vectorization = True
