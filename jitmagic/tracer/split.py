@@ -17,11 +17,13 @@ import ast
 import copy
 import itertools
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.outline import BLOCK
 from jitmagic.tracer.part_names import part_name
+from jitmagic.tracer.steady import is_steady
 
 __all__ = ["PIECE", "split"]
 
@@ -30,14 +32,16 @@ _SPLITTABLE = (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return, ast.If, ast.AugA
 _LAZY = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.IfExp, ast.BoolOp, ast.JoinedStr)
 
 
-def split(statement: ast.stmt, failing: ast.AST | None, cause: Unsupported) -> list[ast.stmt] | None:
+def split(
+    statement: ast.stmt, failing: ast.AST | None, cause: Unsupported, function: FunctionType
+) -> list[ast.stmt] | None:
     """The pieces, or None if the statement cannot be taken apart there without changing its meaning.
 
     ``failing`` is None if every expression of the statement was evaluated: then it is the outcome of a test.
     """
     if failing is None:
-        return _split_test(statement, cause) if isinstance(statement, ast.If) else None
-    root = _evaluated_first(statement)
+        return _split_test(statement, cause, function) if isinstance(statement, ast.If) else None
+    root = _evaluated_first(statement, function)
     if root is None or any(isinstance(n, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom) for n in _inside(root)):
         return None
     path = _path(root, failing)
@@ -45,14 +49,14 @@ def split(statement: ast.stmt, failing: ast.AST | None, cause: Unsupported) -> l
         return None
     if any(isinstance(n, ast.Compare) and len(n.ops) > 1 for n in path[:-1]):
         return None
-    return _Splitter(statement, cause).split(path)
+    return _Splitter(statement, cause, function).split(path)
 
 
-def _evaluated_first(statement: ast.stmt) -> ast.expr | None:
+def _evaluated_first(statement: ast.stmt, function: FunctionType) -> ast.expr | None:
     """The expression that the statement evaluates before it does anything else."""
     if not isinstance(statement, _SPLITTABLE):
         return None
-    if isinstance(statement, ast.AugAssign) and not isinstance(statement.target, ast.Name):
+    if isinstance(statement, ast.AugAssign) and not is_steady(function, statement.target):
         return None
     return statement.test if isinstance(statement, ast.If) else statement.value
 
@@ -75,9 +79,10 @@ def _path(root: ast.AST, target: ast.AST) -> list[ast.AST] | None:
 class _Splitter:
     """Names and marks follow from the place alone, so that every entry of a frame is split into the same pieces."""
 
-    def __init__(self, statement: ast.stmt, cause: Unsupported) -> None:
+    def __init__(self, statement: ast.stmt, cause: Unsupported, function: FunctionType) -> None:
         self.statement = statement
         self.cause = cause
+        self.function = function
         self.pieces: list[ast.stmt] = []
         self.place = f"{getattr(statement, PIECE, '')}_{statement.lineno}_{statement.col_offset}"
 
@@ -89,7 +94,8 @@ class _Splitter:
         replaced: dict[int, ast.expr] = {}
         for parent, child in itertools.pairwise(path):
             for sibling in _before(parent, child):
-                replaced[id(sibling)] = self._hoist(sibling)
+                is_called = isinstance(parent, ast.Call) and sibling is parent.func
+                replaced[id(sibling)] = self._hoist_function(sibling) if is_called else self._hoist(sibling)
         operands = {id(each): self._hoist(each) for each in _operands(failing)}
         alone = _replace(failing, operands)
         if self.cause.code == "callee-break" and isinstance(alone, ast.Call):
@@ -109,14 +115,21 @@ class _Splitter:
         return node
 
     def _hoist(self, node: ast.expr) -> ast.expr:
-        """A name for the value of an expression that is evaluated before; names and constants stand for themselves."""
+        """A name for the value of an expression that is evaluated before; what no call changes stands for itself."""
         if isinstance(node, ast.Starred):
             return ast.copy_location(ast.Starred(self._hoist(node.value), node.ctx), node)
-        if isinstance(node, ast.Name | ast.Constant | ast.Slice | ast.Lambda):
-            return node
-        if isinstance(node, ast.Attribute) and _is_module_path(node):
+        if isinstance(node, ast.Slice):
+            bounds = [None if each is None else self._hoist(each) for each in (node.lower, node.upper, node.step)]
+            return ast.copy_location(ast.Slice(*bounds), node)
+        if isinstance(node, ast.Constant | ast.Lambda) or is_steady(self.function, node):
             return node
         return self.assign(node, node)
+
+    def _hoist_function(self, node: ast.expr) -> ast.expr:
+        """The same for what is called: a method is looked up again in the object, a function under its name."""
+        if isinstance(node, ast.Attribute):
+            return ast.copy_location(ast.Attribute(self._hoist(node.value), node.attr, node.ctx), node)
+        return node if isinstance(node, ast.Name) else self._hoist(node)
 
     def assign(self, value: ast.expr, written: ast.expr, *, breaks: bool = False) -> ast.expr:
         """A variable that holds ``value``, which is evaluated where ``written`` stood."""
@@ -135,13 +148,6 @@ def _compiled_callee(call: ast.Call) -> ast.Call:
     made = copy.copy(call)
     made.func = ast.Call(ast.Name(BLOCK, ast.Load()), [call.func], [])
     return ast.fix_missing_locations(ast.copy_location(made, call))
-
-
-def _is_module_path(node: ast.expr) -> bool:
-    """``np.sin``: reading it again is the same, and it is shown as the user wrote it."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
 
 
 def _before(parent: ast.AST, child: ast.AST) -> list[ast.expr]:
@@ -196,14 +202,14 @@ def _replace(node: Any, by: dict[int, ast.expr]) -> Any:
     return made
 
 
-def _split_test(statement: ast.If, cause: Unsupported) -> list[ast.stmt]:
+def _split_test(statement: ast.If, cause: Unsupported, function: FunctionType) -> list[ast.stmt]:
     """``if test: ...`` whose outcome only the data decide: the test stays in the graph, its outcome is a break::
 
     _jm_0 = test
     _jm_1 = True if _jm_0 else False      # plain Python
     if _jm_1: ...
     """
-    splitter = _Splitter(statement, cause)
+    splitter = _Splitter(statement, cause, function)
     value = splitter.assign(statement.test, statement.test)
     outcome = ast.IfExp(value, ast.Constant(True), ast.Constant(False))
     decided = splitter.assign(ast.copy_location(outcome, statement.test), statement.test, breaks=True)

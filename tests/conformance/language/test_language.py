@@ -7,6 +7,7 @@ import functools
 import pytest
 
 from tests.conformance.language import (
+    breaking,
     classes,
     control,
     data,
@@ -19,7 +20,7 @@ from tests.conformance.language import (
 )
 from tests.conformance.runner import Outcome, Program, run
 
-FAMILIES = (functions, control, generators, classes, library, effects, data, studies, stories)
+FAMILIES = (functions, control, generators, classes, library, effects, data, studies, stories, breaking)
 ROWS = [row for family in FAMILIES for row in family.ROWS]
 
 
