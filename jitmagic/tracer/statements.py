@@ -24,6 +24,7 @@ from jitmagic.tracer.flow.heads import Head, enumerated, head_over, zipped
 from jitmagic.tracer.guards import ItemSource
 from jitmagic.tracer.loops import capture_loop, capture_run
 from jitmagic.tracer.loops.appends import capture_appending
+from jitmagic.tracer.loops.grids import is_grid
 from jitmagic.tracer.loops.runs import RETURNED, returned_parts, returns_ways, runs_from
 from jitmagic.tracer.loops.streams import Names, Prepared, given_head
 from jitmagic.tracer.loops.surroundings import known_function
@@ -314,7 +315,7 @@ def _kept_whole(
 def _for(tx: Evaluator, node: ast.For) -> Flow:
     rest = tx.following
     made_before = len(tx.output.generators)
-    if _is_call_of(node.iter, BACKWARDS) and capture_loop(tx, node):
+    if (_is_call_of(node.iter, BACKWARDS) or is_grid(tx, node.iter)) and capture_loop(tx, node):
         return None
     names = Names(tx)
     given, over = given_head(tx, node, names, lambda f: known_function(tx, f))

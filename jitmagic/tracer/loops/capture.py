@@ -7,7 +7,7 @@ sets ``compiled``.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.ops.record import Arguments, Inferred, Op
 from jitmagic.tracer.loops.build import Builder, leaves
 from jitmagic.tracer.loops.comprehended import scoped
+from jitmagic.tracer.loops.grids import spelled_grids
 from jitmagic.tracer.loops.kinds import CODES, NO_NUMBERS, UNBOUND, Kinds, Types, tag, variable
 from jitmagic.tracer.loops.leaving import has_return
 from jitmagic.tracer.loops.plain import plain_function
@@ -35,6 +36,7 @@ from jitmagic.tracer.signals import NotConstant, Raised
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.sequences import TupleTracker
 
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
@@ -123,6 +125,20 @@ def capture_values(
     ``of`` are the statements of the function that these were made of, ``also`` names that they have besides.
     Raises Unsupported and its kin where that cannot be; nothing is rebound then.
     """
+    of = nodes if of is None else of
+    spelled = spelled_grids(tx, nodes)
+    places = {name: spelled.places[name] for name in _needed(tx, of, spelled.places)}
+    tx.locals.update(spelled.sizes)
+    try:
+        _capture(tx, spelled.nodes, wanted, [*also, *(part for parts in places.values() for part in parts)], of)
+    finally:
+        for name in spelled.sizes:
+            del tx.locals[name]
+    for name, parts in places.items():
+        tx.store_name(name, TupleTracker([tx.locals.pop(part) for part in parts]))
+
+
+def _capture(tx: Evaluator, nodes: Nodes, wanted: Sequence[str] | None, also: Sequence[str], of: Nodes) -> None:
     made = as_statements(nodes)
     rebound = frozenset(names_in(made, stores_only=True))
     nothing = _set_to_none(tx, rebound, nodes[0])
@@ -141,7 +157,7 @@ def capture_values(
     body = builder.block(statements)
     if leaves(body) or any(isinstance(s, ir.For | ir.While) and leaves(s.body) for s in body):
         raise refuse("a variable that has no value when it is read")
-    needed = [*_needed(tx, nodes if of is None else of, rebound), *also] if wanted is None else wanted
+    needed = [*_needed(tx, of, rebound), *also] if wanted is None else wanted
     last, results = _results(needed, start, builder.types)
     first = [ir.Assign(tag(n), ir.Const(CODES[k.place], "pyint")) for n, k in start.items()]
     arrays = tuple(
@@ -219,14 +235,14 @@ def _expected(kinds: Kinds, before: Kinds) -> str:
     return (made or numbers or kinds.all)[-1]
 
 
-def _needed(tx: Evaluator, nodes: Nodes, rebound: frozenset[str]) -> list[str]:
+def _needed(tx: Evaluator, nodes: Nodes, rebound: Collection[str]) -> list[str]:
     """The names that may be read after the statements, by themselves too if a loop is around them."""
     parts = [p for p in returned_parts(nodes) or () if isinstance(p, str)]
     ways = (n for n in rebound if n == WAY or n.startswith(PART))
     read = {RETURNED, *parts, *ways, *_reads(tx.frame.node, nodes, frozenset())}
     if _is_inside_a_loop(tx.frame.node, nodes[0]):
         read |= {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
-    return sorted(rebound & read)
+    return sorted({*rebound} & read)
 
 
 def _reads(tree: ast.AST, left_out: Nodes, bound: frozenset[str]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from jitmagic.tracer.loops.rules import refuse
 
-__all__ = ["has_return", "may_end_without", "part_name", "without_else", "without_returns"]
+__all__ = ["has_return", "may_end_without", "noting_breaks", "part_name", "without_else", "without_returns"]
 
 Loop = ast.For | ast.While
 
@@ -99,21 +99,22 @@ def without_else(loop: Loop) -> list[ast.stmt]:
     if not loop.orelse:
         return [loop]
     flag = f"_jm_broken{loop.lineno}_{loop.col_offset}"
-    body = _noting(loop.body, flag)
+    body = noting_breaks(loop.body, flag)
     after = _at(ast.If(_not(flag, loop), list(loop.orelse), []), loop)
     return [_flag(flag, False, loop), _copied(loop, body=body, orelse=[]), after]
 
 
-def _noting(body: Sequence[ast.stmt], flag: str) -> list[ast.stmt]:
+def noting_breaks(body: Sequence[ast.stmt], flag: str) -> list[ast.stmt]:
+    """The body of a loop that sets ``flag`` before it breaks the loop off."""
     made: list[ast.stmt] = []
     for statement in body:
         if isinstance(statement, ast.Break):
             made.append(_flag(flag, True, statement))
         if isinstance(statement, ast.If):
-            branches = (_noting(statement.body, flag), _noting(statement.orelse, flag))
+            branches = (noting_breaks(statement.body, flag), noting_breaks(statement.orelse, flag))
             made.append(_at(ast.If(statement.test, *branches), statement))
         elif isinstance(statement, ast.For | ast.While) and statement.orelse:
-            made.append(_copied(statement, orelse=_noting(statement.orelse, flag)))
+            made.append(_copied(statement, orelse=noting_breaks(statement.orelse, flag)))
         else:
             made.append(statement)
     return made

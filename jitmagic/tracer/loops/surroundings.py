@@ -204,6 +204,7 @@ _BUILTINS = (
 
 def _known_functions() -> dict[Any, str]:
     table: dict[Any, str] = {OWN_BUILTINS[n]: f"builtins.{n}" for n in _BUILTINS}
+    table |= {np.ndindex: "numpy.ndindex", np.ndenumerate: "numpy.ndenumerate"}
     table[functools.reduce] = "functools.reduce"
     table |= {getattr(np, n): f"numpy.{n}" for n in ("sum", "mean", "max", "min", "amax", "amin")}
     table |= {getattr(math, n): f"math.{n}" for n in dir(math) if callable(getattr(math, n)) and n[0] != "_"}
