@@ -42,7 +42,7 @@ class Flat(VariableTracker):
 
     def item(self, tx: Evaluator, key: VariableTracker) -> VariableTracker:
         if not key.is_constant or type(key.constant()) is not int:
-            raise Unsupported("subscript", self.describe())
+            return tx.call_op(by_name("flat_item"), [self.array, key], {})
         return self.array.item(tx, TupleTracker([Constant(i) for i in place_of(self.array, key.constant())]))
 
     def set_item(self, tx: Evaluator, key: VariableTracker, value: VariableTracker) -> None:
