@@ -15,7 +15,9 @@ from tests.loops.outcomes import define, loop_calls, outcome, seen
 
 CAPTURED = {
     "numbers and element": "s = 0.0\nfor (i, j), v in np.ndenumerate(x):\n    s += v * i - j\nreturn s, i, j, v",
-    "a place and its element": "for at, v in np.ndenumerate(x):\n    out[at] = v * at[0] if v > 1 else -v\nreturn at, v",
+    "a place and its element": (
+        "for at, v in np.ndenumerate(x):\n    out[at] = v * at[0] if v > 1 else -v\nreturn at, v"
+    ),
     "a shape": "for at in np.ndindex(x.shape):\n    out[at] = x[at] ** 2\nreturn at",
     "a shape that is spread out": "for i, j in np.ndindex(*x.shape):\n    out[i, j] = x[i, j] + i * 10 + j",
     "two sizes": "n, m = x.shape\nfor i, j in np.ndindex(n, m):\n    out[i, j] = x[i, j] * 2\nreturn i + j",
@@ -23,9 +25,13 @@ CAPTURED = {
     "known sizes": "s = 0\nfor i, j, k in np.ndindex(3, 4, 5):\n    s += i * j - k\nreturn s, i, j, k",
     "a part of the shape": "for (i,) in np.ndindex(x.shape[:1]):\n    out[i, 0] = i",
     "the first axis": "for at in np.ndindex(x.shape[0]):\n    out[at[0], -1] = at[0]\nreturn at",
-    "break": "s = 0.0\nfor i, j in np.ndindex(x.shape):\n    if x[i, j] > 2.9:\n        break\n    s += x[i, j]\nreturn s, i, j",
+    "break": (
+        "s = 0.0\nfor i, j in np.ndindex(x.shape):\n    if x[i, j] > 2.9:\n"
+        "        break\n    s += x[i, j]\nreturn s, i, j"
+    ),
     "break and else": (
-        "s = 0.0\nfor at, v in np.ndenumerate(x):\n    if v > 2.9:\n        break\n    s += v\nelse:\n    s = -1.0\nreturn s"
+        "s = 0.0\nfor at, v in np.ndenumerate(x):\n    if v > 2.9:\n        break\n"
+        "    s += v\nelse:\n    s = -1.0\nreturn s"
     ),
     "else": "s = 0.0\nfor at, v in np.ndenumerate(x):\n    s += v\nelse:\n    s = -s\nreturn s",
     "continue": "s = 0.0\nfor at, v in np.ndenumerate(x):\n    if v > 1:\n        continue\n    s += v\nreturn s",
@@ -34,22 +40,31 @@ CAPTURED = {
         "for t in range(3):\n    for i, j in np.ndindex(x.shape):\n        out[i, j] = out[i, j] * 0.5 + x[i, j] * t"
     ),
     "a grid in a grid": (
-        "s = 0.0\nfor i, j in np.ndindex(x.shape):\n    for k, l in np.ndindex(3, 3):\n        s += x[i, j] * (k - l)\nreturn s"
+        "s = 0.0\nfor i, j in np.ndindex(x.shape):\n"
+        "    for k, l in np.ndindex(3, 3):\n        s += x[i, j] * (k - l)\nreturn s"
     ),
     "a break in a grid in a grid": (
         "s = 0.0\nfor i, j in np.ndindex(x.shape):\n    for k, l in np.ndindex(3, 3):\n        if k * l > i:\n"
         "            break\n        s += x[i, j]\n    if s > 30:\n        break\nreturn s, i, j"
     ),
     "unpacked later": "for at in np.ndindex(x.shape):\n    i, j = at\n    out[j % len(x), i % 2] += x[at]",
-    "targets that the body changes": "s = 0\nfor i, j in np.ndindex(x.shape):\n    s += i\n    i = j * 2\n    s -= i\nreturn s, i",
-    "an element that is written first": "for (i, j), v in np.ndenumerate(out):\n    out[i, (j + 1) % out.shape[1]] = v + 1",
+    "targets that the body changes": (
+        "s = 0\nfor i, j in np.ndindex(x.shape):\n    s += i\n    i = j * 2\n    s -= i\nreturn s, i"
+    ),
+    "an element that is written first": (
+        "for (i, j), v in np.ndenumerate(out):\n    out[i, (j + 1) % out.shape[1]] = v + 1"
+    ),
     "an error": "for i, j in np.ndindex(x.shape):\n    out[i, j + 1] = x[i, j]",
 }
 PLAIN = {  # left to plain Python, with the same answer
-    "a place that is kept": "found = []\nfor at, v in np.ndenumerate(x):\n    found.append((at, float(v)))\nreturn found",
+    "a place that is kept": (
+        "found = []\nfor at, v in np.ndenumerate(x):\n    found.append((at, float(v)))\nreturn found"
+    ),
     "a text of it": "d = {}\nfor at in np.ndindex(2, 2):\n    d[str(at)] = x[at]\nreturn d",
     "a size below zero": "for i, j in np.ndindex(len(x), -1):\n    out[i, j] = 1",
-    "a size that a round changes": "n = len(x)\nfor i, j in np.ndindex(n, n):\n    n = 1\n    out[0, 0] += i * j\nreturn n",
+    "a size that a round changes": (
+        "n = len(x)\nfor i, j in np.ndindex(n, n):\n    n = 1\n    out[0, 0] += i * j\nreturn n"
+    ),
     "a number of NumPy": "for i, j in np.ndindex(np.int64(2), 2):\n    out[i, j] = 1\nreturn i",
     "one target too few": "for i, j in np.ndindex(2, 2, 2):\n    out[i, j] = 1",
     "what was computed": "s = 0.0\nfor at, v in np.ndenumerate(x * 2):\n    s += v\nreturn s",

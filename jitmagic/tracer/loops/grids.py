@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
-from jitmagic.graph.meta import PyMeta
 from jitmagic.tracer.loops.leaving import noting_breaks
 from jitmagic.tracer.loops.rules import refuse
 from jitmagic.tracer.loops.runs import TEMPORARY
