@@ -26,7 +26,7 @@ from jitmagic.tracer.frame import Frame, frame_of
 from jitmagic.tracer.identity import same_or_equal
 from jitmagic.tracer.language import Language
 from jitmagic.tracer.operands import operand, to_python_number, wrap_inferred
-from jitmagic.tracer.output import OutputGraph, Policy
+from jitmagic.tracer.output import OutputGraph
 from jitmagic.tracer.scopes import Scope
 from jitmagic.tracer.signals import NotConstant, Raised, Restart
 from jitmagic.tracer.sorting import sort
@@ -95,7 +95,7 @@ class Evaluator:
         return self.frame.span(self.node)
 
     def place(self, node: ast.AST) -> tuple[Any, ...]:
-        return Policy.place(self.frame.code, node)
+        return self.output.policy.place(self.frame.code, node)
 
     def mangle(self, name: str) -> str:
         """A private name (``__x`` inside a class) as the class stores it."""

@@ -41,7 +41,7 @@ MISSING: Any = object()
 class Policy:
     """What earlier attempts at this trace have learnt; it only grows.
 
-    Keys are places: (code object, line, column, end line, end column, kind). ``opaque`` statements run as plain
+    Keys are places: (number of the code, line, column, end line, end column, kind). ``opaque`` statements run as plain
     Python, ``no_inline`` calls are not looked into (each with the break that was the cause), ``rewritten``
     statements are evaluated as the list of simpler ones that they map to. ``types`` are the guards on classes under
     which that was learnt: calls with other classes may be captured where this one was not.
@@ -54,6 +54,8 @@ class Policy:
     no_flow: dict[tuple[Any, ...], str] = field(default_factory=dict)
     whole: set[tuple[Any, ...]] = field(default_factory=set)
     no_ties: set[tuple[Any, ...]] = field(default_factory=set)
+    _numbers: dict[CodeType, int] = field(default_factory=dict)
+    _seen: dict[int, tuple[CodeType, int]] = field(default_factory=dict)
 
     def keep_types(self, guards: GuardSet) -> None:
         """Remember the classes that an attempt relied on before it was thrown away."""
@@ -62,11 +64,18 @@ class Policy:
             g for g in guards if g.kind == "TYPE_MATCH" and not any(isinstance(s, own) for s in g.source.path)
         ]
 
-    @staticmethod
-    def place(code: CodeType, node: Any) -> tuple[Any, ...]:
+    def place(self, code: CodeType, node: Any) -> tuple[Any, ...]:
+        """Where a node of ``code`` stands; the same in every code that is equal to it."""
         piece = getattr(node, PIECE, 0)  # a rewritten statement is another place than the one it came from
         kind = type(node).__name__
-        return (code, node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, kind, piece)
+        return (self._number(code), node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, kind, piece)
+
+    def _number(self, code: CodeType) -> int:
+        """One per code, found without its hash: Python reads the whole code for that, each time."""
+        seen = self._seen.get(id(code))
+        if seen is None:
+            seen = self._seen[id(code)] = code, self._numbers.setdefault(code, len(self._numbers))
+        return seen[1]
 
 
 def _written(key: Any) -> str:

@@ -25,7 +25,7 @@ from jitmagic.tracer.guards import ItemSource
 from jitmagic.tracer.loops import capture_loop, capture_run
 from jitmagic.tracer.loops.appends import capture_appending
 from jitmagic.tracer.loops.grids import is_grid
-from jitmagic.tracer.loops.runs import RETURNED, returned_parts, returns_ways, runs_from
+from jitmagic.tracer.loops.runs import RETURNED, last_loop, returned_parts, returns_ways, runs_from
 from jitmagic.tracer.loops.streams import Names, Prepared, given_head
 from jitmagic.tracer.loops.surroundings import known_function
 from jitmagic.tracer.loops.ways import WAY, own_parts, ways_of
@@ -51,11 +51,10 @@ def run_block(tx: Evaluator, block: Sequence[ast.stmt]) -> Flow:
     """Evaluate statements in order until one leaves the block."""
     whole, after = tx.whole_rests[-1]
     ends_function = block is whole and not after and tx.parent is None
-    index = -1
+    index, last = -1, last_loop(block)
     while (index := index + 1) < len(block):
         statement = block[index]
-        taken = _captured_run(tx, block[index:], ends_function=ends_function)
-        if taken:
+        if index <= last and (taken := _captured_run(tx, block[index:], ends_function=ends_function)):
             run = block[index : index + taken]
             index += taken - 1
             if returns_ways(run) or isinstance(run[-1], ast.Return):

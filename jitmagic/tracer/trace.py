@@ -150,7 +150,7 @@ def _learn(policy: Policy, error: Unsupported, function: FunctionType) -> None:
     statement = error.statement
     if statement is None:
         raise PlainRun(error.code, error.detail) from error
-    place = Policy.place(function.__code__, statement)
+    place = policy.place(function.__code__, statement)
     if error.around is statement and place not in policy.rewritten:
         pieces = split(statement, error.node, error, function)
         if pieces is not None:

@@ -19,11 +19,25 @@ from jitmagic.tracer.loops.leaving import has_return, part_name, without_returns
 from jitmagic.tracer.loops.ways import has_ways, numbered
 from jitmagic.tracer.names import names_in
 
-__all__ = ["RETURNED", "TEMPORARY", "as_statements", "has_numbers", "returned_parts", "returns_ways", "runs_from"]
+__all__ = [
+    "RETURNED",
+    "TEMPORARY",
+    "as_statements",
+    "has_numbers",
+    "last_loop",
+    "returned_parts",
+    "returns_ways",
+    "runs_from",
+]
 
 TEMPORARY = "_jm"  # what names of ours begin with
 RETURNED = f"{TEMPORARY}_return"  # holds the value of a ``return`` that is part of a region
 _LOOPS = (ast.For, ast.While)
+
+
+def last_loop(block: Sequence[ast.stmt]) -> int:
+    """The position after which no run starts, as no loop stands there; -1 in a block without loops."""
+    return next((k for k in reversed(range(len(block))) if isinstance(block[k], _LOOPS)), -1)
 
 
 def runs_from(block: Sequence[ast.stmt], *, ends_function: bool) -> list[int]:
