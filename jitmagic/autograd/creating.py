@@ -3,7 +3,8 @@
 A plain array does not know what is written into it: after ``out = np.zeros(3)`` and ``out[0] = x`` no gradient could
 flow. So functions that are differentiated by running them see, in place of ``np``, ``np.zeros`` and the like, what
 makes stand-ins of the new arrays. Their code is the same; only the lookup of global names is ours. Only arrays that
-nobody else can have are taken: a second way to one memory would lose what was recorded.
+nobody else can have are taken: a second way to one memory would lose what was recorded. Functions of ``math`` and calls
+of ``float``, ``complex`` and ``np.float64`` give numbers with a history.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import builtins
 import dis
 import functools
 import itertools
+import math
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -19,7 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.autograd.called import CALL, with_calls_named
 from jitmagic.autograd.dispatch import call_function
+from jitmagic.autograd.numbers import MATH, conversion, makes_numbers
 from jitmagic.autograd.recorded import Recorded, is_smooth, needs_gradient, raw
 from jitmagic.ops import lookup
 
@@ -52,15 +56,7 @@ class Creating:
 
     def seen(self, value: Any) -> Any:
         """What the program sees in place of ``value``."""
-        make: Callable[[Any], Any] | None = None
-        if value is np:
-            make = lambda module: _NumPy(self)  # noqa: E731 - one of four ways to make it
-        elif value is np.fromiter or value is np.ndenumerate:
-            make = self._with_items
-        elif type(value) is types.FunctionType and _may_be_moved(value):
-            make = self._moved
-        elif type(value) in FUNCTIONS and _home(value) == "numpy":
-            make = self._kept
+        make = self._maker(value)
         if make is None:
             return value
         known = self._seen.get(id(value))
@@ -68,23 +64,58 @@ class Creating:
             known = self._seen[id(value)] = (value, make(value))
         return known[1]
 
+    def _maker(self, value: Any) -> Callable[[Any], Any] | None:
+        """What makes the stand-in of a module or function; None for what is seen as it is."""
+        kind = type(value)
+        if kind is types.ModuleType:
+            return self._module if value is np or value is math else None
+        if kind in FUNCTIONS and value in MATH:
+            return self._on_numbers
+        if value is np.fromiter or value is np.ndenumerate:
+            return self._with_items
+        if kind is types.FunctionType and _may_be_moved(value):
+            return self._moved
+        return self._kept if kind in FUNCTIONS and _home(value) == "numpy" else None
+
+    def _module(self, module: Any) -> Any:
+        return _Module(self, module)
+
+    def _on_numbers(self, function: Any) -> Any:
+        return MATH[function](self._kind)
+
+    def called(self, value: Any) -> Any:
+        """What the program calls where it says ``value(...)``, which it may also see as a value."""
+        return conversion(self._kind, value) if makes_numbers(value) else self.seen(value)
+
     def _moved(self, function: types.FunctionType) -> types.FunctionType:
         """The function over our names; what hangs on it is shared."""
         names = function.__globals__
         scope = self._scopes.setdefault(id(names), _Scope(names, self, self._builtins))
         cells = function.__closure__ and tuple(map(self._cell, function.__closure__))
-        made = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
+        code = self._code(function, scope)
+        made = types.FunctionType(code, scope, function.__name__, function.__defaults__, cells)
         made.__kwdefaults__, made.__dict__ = function.__kwdefaults__, function.__dict__
         made.__qualname__, made.__doc__, made.__module__ = function.__qualname__, function.__doc__, function.__module__
         return made
 
+    def _code(self, function: types.FunctionType, scope: _Scope) -> types.CodeType:
+        """The code of the function, which looks classes of numbers up under names of their own where it calls them."""
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+
+        def value(name: str) -> Any:
+            cell = cells.get(name)
+            return scope.plain(name) if cell is None else _content(cell)
+
+        return with_calls_named(
+            function.__code__,
+            lambda name: makes_numbers(value(name)),
+            lambda owner, name: _is_numpy(value(owner)) and makes_numbers(getattr(np, name, None)),
+        )
+
     def _cell(self, cell: types.CellType) -> types.CellType:
         """A cell of a closure; a new one for a function or NumPy, which nobody assigns again."""
-        try:
-            value = cell.cell_contents
-        except ValueError:  # nothing was assigned yet
-            return cell
-        if value is not np and type(value) not in FUNCTIONS:
+        value = _content(cell)
+        if value is not np and value is not math and type(value) not in FUNCTIONS:
             return cell
         known = self._seen.get(id(cell))
         if known is None:  # before the contents: a recursive function is in a cell of its own
@@ -136,6 +167,18 @@ def _owns(array: np.ndarray[Any, Any]) -> bool:
     return type(base) is np.ndarray and sys.getrefcount(base) == ALONE + 1 and _owns(base)
 
 
+def _is_numpy(value: Any) -> bool:
+    return value is np or (isinstance(value, _Module) and value._module is np)
+
+
+def _content(cell: types.CellType) -> Any:
+    """What a variable of a closure is; None before it is assigned."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
 def _enumerated(arr: Any) -> Iterator[Any]:
     """As ``np.ndenumerate``."""
     if not isinstance(arr, Recorded):
@@ -162,20 +205,23 @@ def _home(function: Any) -> str:
     return str(names.get("__name__")).partition(".")[0]
 
 
-class _NumPy:
-    """``np``, whose functions keep the arrays they make."""
+class _Module:
+    """A module whose functions keep the history of what they are called with."""
 
-    def __init__(self, creating: Creating) -> None:
+    def __init__(self, creating: Creating, module: types.ModuleType) -> None:
         object.__setattr__(self, "_creating", creating)
+        object.__setattr__(self, "_module", module)
 
     def __getattr__(self, name: str) -> Any:
-        return self._creating.seen(getattr(np, name))
+        if name.endswith(CALL):
+            return self._creating.called(getattr(self._module, name.removesuffix(CALL)))
+        return self._creating.seen(getattr(self._module, name))
 
     def __setattr__(self, name: str, value: Any) -> None:
-        setattr(np, name, value)
+        setattr(self._module, name, value)
 
     def __repr__(self) -> str:
-        return repr(np)
+        return repr(self._module)
 
 
 class _Scope(dict[str, Any]):
@@ -184,7 +230,16 @@ class _Scope(dict[str, Any]):
     def __init__(self, names: dict[str, Any], creating: Creating, builtin: dict[str, Any]) -> None:
         super().__init__({name: value for name, value in names.items() if name.startswith("__")})
         super().__setitem__("__builtins__", builtin)
-        self._names, self._seen = names, creating.seen
+        self._names, self._creating = names, creating
 
     def __getitem__(self, name: str) -> Any:
-        return self._seen(self._names[name])
+        if name.endswith(CALL):
+            return self._creating.called(self.plain(name.removesuffix(CALL)))
+        return self._creating.seen(self._names[name])
+
+    def plain(self, name: str) -> Any:
+        """What the name means without us; None if nothing."""
+        try:
+            return self._names[name]
+        except KeyError:
+            return vars(builtins).get(name)

@@ -144,9 +144,9 @@ def _by_name_only(row: Op, name: str) -> str:
 
 def recorded(kind: Any, row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> Any:
     """``result`` of ``row`` for canonical arguments with Tensors in them, as Tensors of class ``kind``."""
-    if type(result) in (float, complex) and is_grad_enabled() and needs_gradient((args, dict(kwargs))):
-        found = recorded(kind, row, args, kwargs, np.asarray(result)[()])  # 1j * x[0] is Python's number, not NumPy's
-        return python_number(found._values, found._history())
+    given = result if isinstance(result, tuple | list) else (result,)
+    if any(type(each) in _PYTHON for each in given) and is_grad_enabled() and needs_gradient((args, dict(kwargs))):
+        return _of_python(kind, row, args, kwargs, result)
     args, kwargs = by_position(row, args, kwargs)
     edges, sources = histories(args) if is_grad_enabled() and row.vjp != () else ([], [])
     named = options_with_history(kwargs) if kwargs and row.vjp != () else []
@@ -177,6 +177,22 @@ def recorded(kind: Any, row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any
     if not several:
         return made[0]
     return like_sequence(result, made)
+
+
+_PYTHON = (float, complex)
+
+
+def _of_python(kind: Any, row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> Any:
+    """As ``recorded`` for a result with Python's own numbers in it: ``1j * x[0]`` is one, not one of NumPy's."""
+    is_several = isinstance(result, tuple | list)
+    given = result if is_several else (result,)
+    strong = [np.asarray(each)[()] if type(each) in _PYTHON else each for each in given]
+    found = recorded(kind, row, args, kwargs, like_sequence(result, strong) if is_several else strong[0])
+    weak = [
+        python_number(made._values, made._history()) if type(each) in _PYTHON else made
+        for each, made in zip(given, found if is_several else (found,), strict=True)
+    ]
+    return like_sequence(result, weak) if is_several else weak[0]
 
 
 def _kept(result: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Takes a frame that called into C, tells whether it is storing numbers (``a[i] = x``, ``a.fill(x)``)."""
+"""Takes a frame that called into C, tells what for: storing numbers (``a[i] = x``, ``a.fill(x)``), or making text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["is_store"]
+__all__ = ["is_store", "makes_text"]
 
 _STORES = frozenset({"STORE_SUBSCR", "STORE_SLICE"})
 
@@ -24,6 +24,17 @@ def is_store(frame: FrameType) -> bool:
         return False
     stores, names = _instruction(frame.f_code, frame.f_lasti)
     return stores or _is_storing(_meant(frame, names))
+
+
+def makes_text(frame: FrameType) -> bool:
+    """Whether it is at ``"%.3f" % x``: the operator of numbers and arrays asks nobody for a Python float."""
+    return frame.f_lasti >= 0 and _is_remainder(frame.f_code, frame.f_lasti)
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_remainder(code: CodeType, offset: int) -> bool:
+    at = next((each for each in dis.get_instructions(code) if each.offset == offset), None)
+    return at is not None and at.opname == "BINARY_OP" and at.argrepr in ("%", "%=")
 
 
 def _meant(frame: FrameType, names: tuple[str, ...]) -> Any:

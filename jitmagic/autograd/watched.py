@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from jitmagic.autograd.keeping import note
+from jitmagic.autograd.numbers import item_of, listed
 from jitmagic.autograd.recorded import Recorded, numbers_are_made_by, raw
+from jitmagic.autograd.stores import makes_text
 from jitmagic.autograd.tensor import Tensor
 from jitmagic.errors import GradientError
 
@@ -43,11 +46,12 @@ class Watched(Tensor):
         return made
 
     def _refuse_to_leave(self) -> None:
-        if self.requires_grad:
+        if self.requires_grad and not makes_text(sys._getframe(2)):
             raise GradientError(
-                "a number that the gradient depends on became a Python number here (float(x), math.sqrt(x), x.item(), "
-                "or x stored in a plain array), which has no history: use NumPy's function (np.sqrt(x), np.stack), or "
-                "jm.detach(x) if no gradient is to flow"
+                "a number that the gradient depends on became a Python number here, which has no history: a function "
+                "that takes plain numbers only was called with it, or it was stored in a plain array. Use NumPy's "
+                "function (np.sqrt(x), np.stack), write float(x) or math.sqrt(x) in the differentiated function "
+                "itself, or jm.detach(x) if no gradient is to flow"
             )
 
     def __float__(self) -> float:
@@ -58,13 +62,13 @@ class Watched(Tensor):
         self._refuse_to_leave()
         return super().__complex__()
 
-    def item(self, *args: int) -> Any:
-        self._refuse_to_leave()
-        return super().item(*args)
+    def item(self, *args: Any) -> Any:
+        """As ``ndarray.item``; the number keeps its history."""
+        return item_of(self, *args) if self.requires_grad else super().item(*args)
 
     def tolist(self) -> Any:
-        self._refuse_to_leave()
-        return self._values.tolist()
+        """As ``ndarray.tolist``; the numbers keep their history."""
+        return listed(self) if self.requires_grad else self._values.tolist()
 
 
 class WatchedNumber(Watched):

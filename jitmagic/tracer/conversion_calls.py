@@ -154,7 +154,10 @@ def _format(tx: Evaluator, value: VariableTracker, spec: VariableTracker | None 
 
 def _complex(tx: Evaluator, *parts: VariableTracker) -> VariableTracker:
     if len(parts) == 1 and isinstance(parts[0], ArrayTracker) and not parts[0].meta.ndim:
-        if parts[0].meta.dtype.kind != "c":
+        if parts[0].meta.dtype.kind in "fiub":
+            wider = tx.call_method_form("astype", [parts[0], tx.output.builder.constant_object(tx, complex)])
+            return wider.method(tx, "item", [], {})
+        if parts[0].meta.dtype.char not in "FD":
             raise Unsupported("data-number", f"complex({parts[0].describe()})")
         return parts[0].method(tx, "item", [], {})
     return run(lambda: complex(*(p.constant() for p in parts)))
@@ -182,11 +185,11 @@ SCALARS: tuple[Any, ...] = (
 
 
 def _numpy_scalar(kind: Any) -> Handler:
-    """``np.float32(0.5)`` of a known number."""
+    """``np.float32(0.5)`` of a known number, or of one that the call computes."""
 
     def call(tx: Evaluator, value: VariableTracker | None = None) -> VariableTracker:
-        if isinstance(value, ArrayTracker):
-            raise Unsupported("call", f"np.{kind.__name__}() of an array")
+        if isinstance(value, ArrayTracker | RunTimeNumber | SymbolicInt):
+            return tx.call_form(*row_of(kind), [value], {})
         try:
             with np.errstate(all="raise"):
                 made = kind() if value is None else kind(value.constant())
