@@ -34,6 +34,7 @@ def call_form(kind: Any, function: Call, row: Op, form: Form, args: Any, kwargs:
     """``function(*args, **kwargs)`` on the data, which is ``form``, a way to write ``row``."""
     canonical, options = form.adapt(*args, **kwargs) if form.adapt is not None else (args, dict(kwargs))
     canonical = tuple(map(with_inner_lists_joined, canonical))
+    options = {name: with_inner_lists_joined(value) for name, value in options.items()}
     out = options.get("out")
     if out is not None:
         rest = {k: v for k, v in options.items() if k != "out"}

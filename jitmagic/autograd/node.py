@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from jitmagic.errors import GradientError
-from jitmagic.ops.gradients.calls import cotangents, is_variadic
+from jitmagic.ops.gradients.calls import as_called, cotangents, is_variadic
 from jitmagic.ops.record import Op
 
 __all__ = ["Edge", "ErrorNode", "FunctionNode", "Node", "OpNode", "Saved", "Version", "like_sequence"]
@@ -217,7 +217,8 @@ class OpNode(Node):
         entries = self.ans if several else (self.ans,)
         if not self.row.writes and any(isinstance(each, Saved) and each.is_lost for each in entries):
             with suppress(GradientError):  # of operands of which only the layout was kept: the rule needs no more
-                again = self.row.call(*args, **self.kwargs)
+                called, options = as_called(self.row, args, self.kwargs)
+                again = self.row.call(*called, **options)
                 return tuple(again) if several else again
         found = [
             each.value(self.name, as_tensors, (self, i)) if isinstance(each, Saved) else each

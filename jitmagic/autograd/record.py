@@ -83,7 +83,7 @@ LAYOUT_ONLY = frozenset(
     for line in (
         "add subtract negative positive conjugate sum mean cumsum trace diff ediff1d gradient where astype copy",
         "copy_method array asarray asanyarray ascontiguousarray asfortranarray flatten concatenate stack vstack hstack",
-        "dstack column_stack append repeat tile meshgrid pad roll tril triu diagflat take take_along_axis compress",
+        "dstack column_stack append repeat tile meshgrid roll tril triu diagflat take take_along_axis compress",
         "choose select extract update update_index add_at setitem fill copyto put place putmask put_along_axis",
         "fill_diagonal full_like floor ceil trunc rint round fix",
     )

@@ -14,7 +14,7 @@ from jitmagic.autograd.recorded import Recorded, is_smooth, raw
 from jitmagic.errors import GradientError
 from jitmagic.ops.copying import shows_order
 from jitmagic.ops.functional import UPDATE
-from jitmagic.ops.gradients import by_position
+from jitmagic.ops.gradients import as_called, by_position
 from jitmagic.ops.record import Op
 from jitmagic.ops.registry import by_name
 
@@ -121,8 +121,9 @@ def _before_the_cast(row: Op, args: Any, kwargs: Mapping[str, Any], outs: tuple[
     dtypes = {tensor._values.dtype for _, _, tensor in operands(args)}
     if dtypes.issuperset(each._values.dtype for each in outs if each is not None):
         return None
+    called, options = as_called(row, args, kwargs)
     with np.errstate(all="ignore"):
-        found = row.call(*raw(args), **raw(kwargs))
+        found = row.call(*raw(called), **raw(options))
     return found if isinstance(found, tuple) else (found,)
 
 

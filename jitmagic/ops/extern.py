@@ -16,6 +16,7 @@ from jitmagic.graph.shapes import SymInt
 from jitmagic.ops.describe import replace_leaves
 from jitmagic.ops.differentiable import differentiable, rules_of_method
 from jitmagic.ops.extern_sizes import sizes_of
+from jitmagic.ops.gradients.ufunc_methods import SIGNATURES
 from jitmagic.ops.lowering import InnerLoop
 from jitmagic.ops.probing import probe, probe_as_it_is
 from jitmagic.ops.record import Arguments, Inferred, Op, Rules
@@ -107,7 +108,8 @@ def _row(function: Any) -> Op:
         rule = UFUNC_METHODS[function.__name__]
         name = f"{owner.__name__}_{function.__name__}"
         vjp = rules_of_method(owner, function.__name__)
-        return Op(name, function, rule, raises=True, warns=ALL, writes=writes, vjp=vjp)
+        signature = SIGNATURES.get(function.__name__, own_signature(function))
+        return Op(name, function, rule, signature=signature, raises=True, warns=ALL, writes=writes, vjp=vjp)
     _refuse_denied(function, name)
     return _probed(name, function, vjp)
 

@@ -14,19 +14,18 @@ from jitmagic.graph.shapes import SymInt
 from jitmagic.ops.folding import fold
 from jitmagic.ops.gradients.folds import (
     average_rules,
-    of_extreme,
+    extreme_rules,
+    nanprod_rules,
+    nanstd_rules,
+    nansum_rules,
+    nanvar_rules,
     of_mean,
-    of_nanextreme,
     of_nanmean,
-    of_nanprod,
-    of_nanstd,
-    of_nansum,
-    of_nanvar,
-    of_prod,
     of_ptp,
-    of_std,
-    of_sum,
-    of_var,
+    prod_rules,
+    std_rules,
+    sum_rules,
+    var_rules,
 )
 from jitmagic.ops.gradients.orders import (
     of_median,
@@ -97,22 +96,22 @@ FOLDS: tuple[
 )
 
 RULES: dict[str, Rules] = {
-    "sum": (of_sum,),
-    "prod": (of_prod,),
-    "max": (of_extreme,),
-    "min": (of_extreme,),
+    "sum": sum_rules,
+    "prod": prod_rules,
+    "max": extreme_rules,
+    "min": extreme_rules,
     "mean": (of_mean,),
-    "std": (of_std,),
-    "var": (of_var,),
+    "std": std_rules,
+    "var": var_rules,
     "ptp": (of_ptp,),
     "average": average_rules,
-    "nansum": (of_nansum,),
-    "nanprod": (of_nanprod,),
-    "nanmax": (of_nanextreme,),
-    "nanmin": (of_nanextreme,),
+    "nansum": nansum_rules,
+    "nanprod": nanprod_rules,
+    "nanmax": extreme_rules,
+    "nanmin": extreme_rules,
     "nanmean": (of_nanmean,),
-    "nanstd": (of_nanstd,),
-    "nanvar": (of_nanvar,),
+    "nanstd": nanstd_rules,
+    "nanvar": nanvar_rules,
     "median": (of_median,),
     "nanmedian": (of_nanmedian,),
     "percentile": (of_percentile,),
@@ -120,9 +119,10 @@ RULES: dict[str, Rules] = {
     "quantile": (of_quantile,),
     "nanquantile": (of_nanquantile,),
 }
-SHARED = "elements that share the extreme share the gradient evenly"
+SHARED = "elements that share the extreme share the gradient evenly, half of it with an equal initial="
 NOTES = {
-    **dict.fromkeys(("max", "min", "ptp", "nanmax", "nanmin"), SHARED),
+    **dict.fromkeys(("max", "min", "nanmax", "nanmin"), SHARED),
+    "ptp": "elements that share an extreme share the gradient evenly",
     **dict.fromkeys(("std", "nanstd"), "the derivative counts as 0 where all elements are equal"),
     **dict.fromkeys(("median", "nanmedian", "quantile", "percentile"), "the gradient goes to the one that sorts first"),
 }

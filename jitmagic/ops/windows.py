@@ -10,6 +10,7 @@ import numpy as np
 from jitmagic.graph.shapes import Dim, SymInt, apply
 from jitmagic.ops.describe import array_meta
 from jitmagic.ops.folding import along
+from jitmagic.ops.gradients.borders import pad_rules
 from jitmagic.ops.gradients.neighbours import (
     convolve_rules,
     correlate_rules,
@@ -19,7 +20,6 @@ from jitmagic.ops.gradients.neighbours import (
     of_cumsum,
     of_nancumprod,
     of_nancumsum,
-    of_pad,
     of_roll,
     trapezoid_rules,
 )
@@ -138,17 +138,23 @@ op(
     vjp=trapezoid_rules,
     samples=(called(), called(axis=0), arrays((4, 3), (3,)), arrays((4, 3), (4,), axis=0), arrays((4, 3), (4, 3))),
 )
+# NumPy's own takes any options by name
+PAD = "array, pad_width, mode='constant', *, stat_length=None, constant_values=0, end_values=0, reflect_type='even'"
 op(
     "pad",
     np.pad,
     meta=_padded,
-    vjp=(of_pad,),
+    signature=PAD,
+    vjp=pad_rules,
     samples=(
         called(1),
         called(((1, 2), (0, 1))),
         called(2, mode="edge"),
         called(1, mode="reflect"),
         called(1, "constant", constant_values=3),
+        called(2, "linear_ramp", end_values=1.5),
+        called(((2, 1), (0, 3)), "reflect", reflect_type="odd"),
+        called(1, "median", stat_length=2),
     ),
 )
 

@@ -21,7 +21,7 @@ from jitmagic.errors import Unsupported
 from jitmagic.graph import ArrayMeta, Node, PyMeta
 from jitmagic.graph.node import nodes_in
 from jitmagic.ops.functional import PureCall
-from jitmagic.ops.gradients import Elementwise, by_position, cotangents, fit
+from jitmagic.ops.gradients import Elementwise, as_called, by_position, cotangents, fit
 from jitmagic.ops.gradients.shapes import cast
 from jitmagic.ops.lowering import Fill
 from jitmagic.ops.record import Op
@@ -196,6 +196,7 @@ class Reverse:
         """What a call gave before the cast to the dtypes of ``out=``: its rules would take that for other values."""
         stage = self.stage
         items = {n.index: stage.value(n) for n in stage.graph.nodes if n.kind == "item" and n.args[0] is node}
+        args, options = as_called(row, args, options)
         natural = row.infer(stage.describe(stage.lower(args)), stage.describe(stage.lower(options)), stage.env).meta
         metas = natural if isinstance(natural, tuple) else (natural,)
         if all(i in items and items[i].dtype == meta.dtype for i, meta in zip(range(count), metas, strict=True)):  # type: ignore[union-attr]  # results are arrays

@@ -22,12 +22,13 @@ The contract of ``Op.vjp``:
   The convention of each kink stands in the row's ``note``.
 """
 
-from jitmagic.ops.gradients.calls import by_position, cotangents, invoke
+from jitmagic.ops.gradients.calls import as_called, by_position, cotangents, invoke
 from jitmagic.ops.gradients.elementwise import Elementwise, damp, elementwise, zero
 from jitmagic.ops.gradients.shapes import as_operand, cast, count_of, fit, restore_axes, shape_of, unbroadcast
 
 __all__ = [
     "Elementwise",
+    "as_called",
     "as_operand",
     "by_position",
     "cast",

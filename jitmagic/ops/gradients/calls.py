@@ -11,10 +11,10 @@ import numpy as np
 
 from jitmagic.ops.record import Op
 
-__all__ = ["by_position", "cotangents", "invoke"]
+__all__ = ["as_called", "by_position", "cotangents", "invoke"]
 
 PLAIN = (np.ndarray, np.generic)
-LATE = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+LATE = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)  # no place; none behind ``*args``
 
 
 def invoke(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -29,7 +29,10 @@ def invoke(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def by_position(row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The same call with operands that were passed by name at their positions, where rules are looked up."""
+    """The same call with operands that were passed by name at their positions, where rules are looked up.
+
+    Those that can be passed by name only have the positions behind the others; ``as_called`` is the way back.
+    """
     rest = dict(kwargs)
     if not rest:
         return args, rest
@@ -47,8 +50,22 @@ def by_position(row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tu
 @lru_cache(maxsize=1024)
 def _names(row: Op) -> tuple[str, ...]:
     """The names of the operands that may have a rule."""
-    named = [p.name for p in row.signature.parameters.values() if p.kind not in LATE]
+    parameters = row.signature.parameters.values()
+    kinds = {p.kind for p in parameters}
+    late = LATE if inspect.Parameter.VAR_POSITIONAL in kinds else LATE[:1]
+    named = [p.name for p in parameters if p.kind not in late]
     return tuple(named[: len(row.vjp or ())])
+
+
+def as_called(row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The call as ``row.call`` takes it: what can be passed by name only goes back to its name, but for defaults."""
+    parameters = list(row.signature.parameters.values())[: len(args)]
+    late = [p for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
+    if not late or any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):
+        return args, dict(kwargs)
+    first = len(parameters) - len(late)
+    named = {p.name: value for p, value in zip(late, args[first:], strict=True) if value is not p.default}
+    return args[:first], {**named, **kwargs}
 
 
 def cotangents(

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from jitmagic.ops.gradients.pointwise import finite_divisor
-from jitmagic.ops.gradients.shapes import cast, count_of, folded_last, restore_axes, shape_of
+from jitmagic.ops.gradients.shapes import cast, count_of, fit, folded_last, restore_axes, shape_of
+from jitmagic.ops.record import Rules
 
 __all__ = [
     "average_rules",
+    "extreme_of_initial",
+    "extreme_rules",
+    "nanprod_rules",
+    "nanstd_rules",
+    "nansum_rules",
+    "nanvar_rules",
     "of_extreme",
     "of_mean",
-    "of_nanextreme",
     "of_nanmean",
-    "of_nanprod",
-    "of_nanstd",
-    "of_nansum",
-    "of_nanvar",
     "of_prod",
     "of_ptp",
-    "of_std",
     "of_sum",
-    "of_var",
+    "prod_of_initial",
+    "prod_rules",
+    "std_rules",
+    "sum_of_initial",
+    "sum_rules",
+    "var_rules",
 ]
 
 
@@ -45,6 +52,17 @@ def of_sum(
 
 def of_nansum(g: Any, ans: Any, a: Any, *args: Any, **kwargs: Any) -> Any:
     return np.where(a != a, 0, of_sum(g, ans, a, *args, **kwargs))
+
+
+def sum_of_initial(
+    g: Any, ans: Any, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
+    initial: Any = 0, where: Any = True,
+) -> Any:  # fmt: skip
+    return fit(g, initial)
+
+
+sum_rules = (of_sum, None, None, None, None, sum_of_initial)
+nansum_rules = (of_nansum, None, None, None, None, sum_of_initial)
 
 
 def of_mean(
@@ -85,6 +103,14 @@ def of_prod(
     return np.where(where, found, 0) if _is_mask(where) else found
 
 
+def prod_of_initial(
+    g: Any, ans: Any, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
+    initial: Any = 1, where: Any = True,
+) -> Any:  # fmt: skip
+    others = np.prod(np.where(where, a, 1) if _is_mask(where) else a, axis=_axes(axis), keepdims=True)
+    return fit(restore_axes(g, a, axis, keepdims) * others, initial)
+
+
 def _before(x: Any) -> Any:
     """The product of all elements before each one, along the last axis."""
     return np.cumprod(np.concatenate([np.ones_like(x[..., :1]), x[..., :-1]], axis=-1), axis=-1)
@@ -95,20 +121,44 @@ def of_nanprod(g: Any, ans: Any, a: Any, axis: Any = None, dtype: Any = None, ou
     return of_prod(g, ans, a, axis, None, None, keepdims, initial, _numbers(a, where))
 
 
+def nanprod_of_initial(g: Any, ans: Any, a: Any, axis: Any = None, dtype: Any = None, out: Any = None,
+    keepdims: Any = False, initial: Any = 1, where: Any = True) -> Any:  # fmt: skip
+    return prod_of_initial(g, ans, a, axis, None, None, keepdims, initial, _numbers(a, where))
+
+
+prod_rules = (of_prod, None, None, None, None, prod_of_initial)
+nanprod_rules = (of_nanprod, None, None, None, None, nanprod_of_initial)
+
+
 def of_extreme(
     g: Any, ans: Any, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None,
     where: Any = True,
 ) -> Any:  # fmt: skip
-    """Of ``max`` and ``min``: elements that share the extreme share the cotangent."""
-    chosen = a == restore_axes(ans, a, axis, keepdims)
+    """Of ``max`` and ``min``: elements that share the extreme share the cotangent, half of it with ``initial``."""
+    ans = restore_axes(ans, a, axis, keepdims)
+    chosen = a == ans
     if _is_mask(where):
         chosen = chosen & where
-    share = restore_axes(g, a, axis, keepdims) / np.sum(chosen, axis=_axes(axis), keepdims=True)
+    among = np.maximum(np.sum(chosen, axis=_axes(axis), keepdims=True), 1)  # none where initial is the extreme
+    share = restore_axes(g, a, axis, keepdims) / among
+    if initial is not None and initial is not np._NoValue:
+        share = np.where(initial == ans, share / 2, share)
     return cast(np.where(chosen, share, 0), a)
 
 
-def of_nanextreme(g: Any, ans: Any, a: Any, *args: Any, **kwargs: Any) -> Any:
-    return of_extreme(g, ans, a, *args, **kwargs)
+def extreme_of_initial(
+    g: Any, ans: Any, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None,
+    where: Any = True,
+) -> Any:  # fmt: skip
+    g, ans = restore_axes(g, a, axis, keepdims), restore_axes(ans, a, axis, keepdims)
+    chosen = a == ans
+    if _is_mask(where):
+        chosen = chosen & where
+    share = np.where(np.any(chosen, axis=_axes(axis), keepdims=True), g / 2, g)
+    return fit(np.where(initial == ans, share, 0), initial)
+
+
+extreme_rules = (of_extreme, None, None, None, extreme_of_initial)
 
 
 def of_ptp(g: Any, ans: Any, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
@@ -120,9 +170,22 @@ def of_ptp(g: Any, ans: Any, a: Any, axis: Any = None, out: Any = None, keepdims
 
 def of_var(
     g: Any, ans: Any, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
-    keepdims: Any = False, *, where: Any = True, mean: Any = None, correction: Any = None,
+    keepdims: Any = False, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> Any:  # fmt: skip
-    """``2 (a - mean) / (n - ddof)``; what the mean adds is 0, because deviations sum to 0."""
+    """``2 (a - mean) / (n - ddof)``; what a mean that is computed adds is 0, because deviations sum to 0."""
+    return fit(_of_deviations(g, a, axis, ddof, keepdims, where, mean, correction), a)
+
+
+def var_of_mean(
+    g: Any, ans: Any, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
+    keepdims: Any = False, where: Any = True, mean: Any = None, correction: Any = None,
+) -> Any:  # fmt: skip
+    return fit(-_of_deviations(g, a, axis, ddof, keepdims, where, mean, correction), mean)
+
+
+def _of_deviations(
+    g: Any, a: Any, axis: Any, ddof: Any, keepdims: Any, where: Any, mean: Any, correction: Any
+) -> Any:  # fmt: skip
     if correction is not None and correction is not np._NoValue:
         ddof = correction
     masked = _is_mask(where)
@@ -131,27 +194,46 @@ def of_var(
     if masked:
         where = np.broadcast_to(where, shape_of(a))
         count = np.sum(where, axis=axes, keepdims=True)
+    if mean is not None and mean is not np._NoValue:
+        middle = mean
+    elif masked:
         middle = np.sum(np.where(where, a, 0), axis=axes, keepdims=True) / count
     else:
         middle = np.mean(a, axis=axes, keepdims=True)
-    found = cast(restore_axes(g, a, axis, keepdims) * (2 / (count - ddof)) * np.conj(a - middle), a)
+    away = a - middle
+    found = restore_axes(g, away, axis, keepdims) * (2 / (count - ddof)) * np.conj(away)
     return np.where(where, found, 0) if masked else found
 
 
-def of_std(
-    g: Any, ans: Any, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
-    keepdims: Any = False, **options: Any,
-) -> Any:  # fmt: skip
-    """0 where all elements are equal."""
-    return of_var(g / finite_divisor(2 * ans), ans, a, axis, dtype, out, ddof, keepdims, **options)
+def _of_root(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The rule of a standard deviation from that of the variance: 0 where all elements are equal."""
+
+    def of_root(g: Any, ans: Any, a: Any, *args: Any, **options: Any) -> Any:
+        return rule(g / finite_divisor(2 * ans), ans, a, *args, **options)
+
+    return of_root
 
 
-def of_nanvar(g: Any, ans: Any, a: Any, *args: Any, where: Any = True, **kwargs: Any) -> Any:
-    return of_var(g, ans, a, *args, where=_numbers(a, where), **kwargs)
+def _of_numbers(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The rule of a fold that skips NaN from that of one with a mask."""
+
+    def of_numbers(
+        g: Any, ans: Any, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
+        keepdims: Any = False, where: Any = True, *options: Any, **named: Any,
+    ) -> Any:  # fmt: skip
+        return rule(g, ans, a, axis, dtype, out, ddof, keepdims, _numbers(a, where), *options, **named)
+
+    return of_numbers
 
 
-def of_nanstd(g: Any, ans: Any, a: Any, *args: Any, where: Any = True, **kwargs: Any) -> Any:
-    return of_std(g, ans, a, *args, where=_numbers(a, where), **kwargs)
+def _with_mean(of_array: Callable[..., Any], of_mean: Callable[..., Any]) -> Rules:
+    return (of_array, None, None, None, None, None, None, of_mean)
+
+
+var_rules = _with_mean(of_var, var_of_mean)
+std_rules = _with_mean(*map(_of_root, (of_var, var_of_mean)))
+nanvar_rules = _with_mean(*map(_of_numbers, (of_var, var_of_mean)))
+nanstd_rules = _with_mean(*(_of_numbers(_of_root(rule)) for rule in (of_var, var_of_mean)))
 
 
 def _weights_beside(a: Any, weights: Any, axis: Any) -> Any:
@@ -160,8 +242,13 @@ def _weights_beside(a: Any, weights: Any, axis: Any) -> Any:
         return weights
     axes = axis if isinstance(axis, tuple) else (axis,)
     axes = tuple(i % len(shape_of(a)) for i in axes)
-    ordered = np.transpose(weights, np.argsort(axes))
+    ordered = np.transpose(weights, _sorting(axes))
     return np.expand_dims(ordered, tuple(i for i in range(len(shape_of(a))) if i not in axes))
+
+
+def _sorting(axes: Sequence[int]) -> tuple[int, ...]:
+    """``np.argsort``, as numbers."""
+    return tuple(sorted(range(len(axes)), key=axes.__getitem__))
 
 
 def _average_parts(g: Any, ans: Any, a: Any, axis: Any, weights: Any, returned: bool, keepdims: Any) -> Any:
@@ -196,9 +283,9 @@ def average_of_weights(
     if len(shape_of(weights)) == len(shape_of(a)):
         return cast(found, weights)
     axes = axis if isinstance(axis, tuple) else (axis,)
-    order = np.argsort([i % len(shape_of(a)) for i in axes])
+    order = _sorting([i % len(shape_of(a)) for i in axes])
     kept = np.reshape(found, tuple(shape_of(weights)[i] for i in order))
-    return cast(np.transpose(kept, np.argsort(order)), weights)
+    return cast(np.transpose(kept, _sorting(order)), weights)
 
 
 average_rules = (average_of_values, None, average_of_weights)

@@ -1,4 +1,4 @@
-"""Takes the cotangent of running sums, differences, shifts, borders and convolutions, gives that of the operand."""
+"""Takes the cotangent of running sums, differences, shifts and convolutions, gives that of the operand."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jitmagic.errors import UserError
-from jitmagic.ops.gradients.indexing import placed
-from jitmagic.ops.gradients.shapes import as_operand, axes_of, cast, counted, fit, shape_of
+from jitmagic.ops.gradients.shapes import as_operand, axes_of, cast, fit, shape_of
 
 __all__ = [
     "convolve_rules",
@@ -20,7 +18,6 @@ __all__ = [
     "of_cumsum",
     "of_nancumprod",
     "of_nancumsum",
-    "of_pad",
     "of_roll",
     "trapezoid_rules",
 ]
@@ -155,40 +152,6 @@ def trapezoid_of_step(g: Any, ans: Any, y: Any, x: Any = None, dx: Any = 1.0, ax
 
 
 trapezoid_rules = (trapezoid_of_values, trapezoid_of_places, trapezoid_of_step)
-
-
-def _as_pairs(width: Any, ndim: int) -> list[tuple[Any, Any]]:
-    """``pad_width`` as (before, after) for each axis."""
-    if isinstance(width, dict):
-        table = {axis % ndim: width[axis] for axis in width}
-        return [_pair(table.get(i, 0)) for i in range(ndim)]
-    if not isinstance(width, list | tuple | np.ndarray):
-        return [(width, width)] * ndim
-    if len(width) and not isinstance(width[0], list | tuple | np.ndarray):
-        return [_pair(width)] * ndim
-    return [_pair(w) for w in (width if len(width) == ndim else list(width) * ndim)]
-
-
-def _pair(width: Any) -> tuple[Any, Any]:
-    given = tuple(width) if isinstance(width, list | tuple | np.ndarray) else (width,)
-    return (given[0], given[-1])
-
-
-PICKING = frozenset({"edge", "reflect", "symmetric", "wrap"})
-
-
-def of_pad(g: Any, ans: Any, array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
-    """A border of constants is cut off; one of copies is added to the elements that were copied."""
-    pairs = _as_pairs(pad_width, len(shape_of(array)))
-    if mode in ("constant", "empty"):
-        return g[tuple(slice(b, b + n) for (b, _), n in zip(pairs, shape_of(array), strict=True))]
-    if mode not in PICKING or options.get("reflect_type") == "odd":
-        raise UserError(f"np.pad has no gradient for mode={mode!r}: only for constant, edge, reflect, symmetric, wrap")
-    for axis, pair in enumerate(pairs):
-        index = np.pad(counted(array, axis), pair, mode)
-        like = np.zeros_like(g[(slice(None),) * axis + (slice(0, shape_of(array)[axis]),)])
-        g = placed(like, g, (*(slice(None),) * axis, index))
-    return cast(g, array)
 
 
 def _full(g: Any, n: Any, m: Any, mode: str, turned: bool) -> Any:

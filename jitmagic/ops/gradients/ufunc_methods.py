@@ -8,30 +8,52 @@ from typing import Any
 import numpy as np
 
 from jitmagic.errors import UserError
-from jitmagic.ops.gradients.folds import of_extreme, of_prod, of_sum
+from jitmagic.ops.gradients.folds import (
+    extreme_of_initial,
+    of_extreme,
+    of_prod,
+    of_sum,
+    prod_of_initial,
+    sum_of_initial,
+)
 from jitmagic.ops.gradients.indexing import index_along, placed
 from jitmagic.ops.gradients.neighbours import of_cumprod, of_cumsum
 from jitmagic.ops.gradients.pointwise import finite_divisor
-from jitmagic.ops.gradients.shapes import axes_of, cast, counted, restore_axes, shape_of
+from jitmagic.ops.gradients.shapes import axes_of, cast, counted, fit, restore_axes, shape_of
 from jitmagic.ops.record import Rules
+from jitmagic.ops.registry import parse_signature
 
-__all__ = ["outer_rules_of", "rules_of_folding"]
+__all__ = ["SIGNATURES", "outer_rules_of", "rules_of_folding"]
 
 Rule = Callable[..., Any]
 
 
-def _weighed(weights: Callable[[Any, Any, Any], Any]) -> Rule:
-    """The rule of a reduction whose derivative by each element is ``weights(ans, elements, place along the axis)``."""
+def _weighed(weights: Callable[[Any, Any, Any], Any]) -> Rules:
+    """Of a reduction whose derivative by each element is ``weights(ans, elements, whether it is the first)``."""
 
-    def rule(g: Any, ans: Any, a: Any, axis: Any = 0, keepdims: Any = False, **options: Any) -> Any:
-        if options.get("where", True) is not True or options.get("initial") is not None:
-            raise UserError("a reduction of this kind has no gradient with where= or initial=")
+    def parts(g: Any, ans: Any, a: Any, axis: Any, keepdims: Any) -> tuple[Any, Any, int]:
         (place,) = axes_of(a, axis)
-        g, ans = restore_axes(g, a, place, keepdims), restore_axes(ans, a, place, keepdims)
-        line = np.reshape(counted(a, place), (-1,) + (1,) * (len(shape_of(a)) - place - 1))
-        return cast(g * weights(ans, a, line), a)
+        return restore_axes(g, a, place, keepdims), restore_axes(ans, a, place, keepdims), place
 
-    return rule
+    def of_elements(
+        g: Any, ans: Any, a: Any, axis: Any = 0, keepdims: Any = False, initial: Any = None, where: Any = True
+    ) -> Any:
+        g, ans, place = parts(g, ans, a, axis, keepdims)
+        line = np.reshape(counted(a, place), (-1,) + (1,) * (len(shape_of(a)) - place - 1))
+        found = cast(g * weights(ans, a, line == (0 if _is_absent(initial) else -1)), a)
+        return found if where is True else np.where(where, found, 0)
+
+    def of_initial(
+        g: Any, ans: Any, a: Any, axis: Any = 0, keepdims: Any = False, initial: Any = None, where: Any = True
+    ) -> Any:
+        g, ans, _ = parts(g, ans, a, axis, keepdims)
+        return fit(g * weights(ans, initial, np.True_), initial)
+
+    return (of_elements, of_initial)
+
+
+def _is_absent(initial: Any) -> bool:
+    return initial is None or initial is np._NoValue
 
 
 def _running_extreme(g: Any, ans: Any, a: Any, axis: Any = 0, **options: Any) -> Any:
@@ -45,16 +67,18 @@ def _running_extreme(g: Any, ans: Any, a: Any, axis: Any = 0, **options: Any) ->
     return placed(a, g, index_along(np.maximum.accumulate(found, axis=place), place))
 
 
-REDUCTIONS: dict[np.ufunc, Rule] = {
-    np.add: of_sum,
-    np.multiply: of_prod,
-    np.maximum: of_extreme,
-    np.minimum: of_extreme,
-    np.subtract: _weighed(lambda ans, a, place: np.where(place == 0, 1.0, -1.0)),
-    np.true_divide: _weighed(lambda ans, a, place: np.where(place == 0, 1.0, -1.0) * ans / a),
-    np.hypot: _weighed(lambda ans, a, place: a / finite_divisor(ans)),
-    np.logaddexp: _weighed(lambda ans, a, place: np.exp(a - ans)),
-    np.logaddexp2: _weighed(lambda ans, a, place: np.exp2(a - ans)),
+SIGNS = (1.0, -1.0)  # of the first element, and of the others
+# Of each ufunc the rules of the elements and of ``initial=``
+REDUCTIONS: dict[np.ufunc, Rules] = {
+    np.add: (of_sum, sum_of_initial),
+    np.multiply: (of_prod, prod_of_initial),
+    np.maximum: (of_extreme, extreme_of_initial),
+    np.minimum: (of_extreme, extreme_of_initial),
+    np.subtract: _weighed(lambda ans, a, is_first: np.where(is_first, *SIGNS)),
+    np.true_divide: _weighed(lambda ans, a, is_first: np.where(is_first, *SIGNS) * ans / a),
+    np.hypot: _weighed(lambda ans, a, is_first: a / finite_divisor(ans)),
+    np.logaddexp: _weighed(lambda ans, a, is_first: np.exp(a - ans)),
+    np.logaddexp2: _weighed(lambda ans, a, is_first: np.exp2(a - ans)),
 }
 ACCUMULATIONS: dict[np.ufunc, Rule] = {
     np.add: of_cumsum,
@@ -65,21 +89,44 @@ ACCUMULATIONS: dict[np.ufunc, Rule] = {
 
 
 def rules_of_folding(ufunc: np.ufunc, method: str) -> Rules | None:
-    """The rules of ``reduce``, ``accumulate`` and ``reduceat``, whose axis is the first if none is given."""
-    if method == "reduceat":
-        return _rules_of_parts(REDUCTIONS[ufunc]) if ufunc in REDUCTIONS else None
-    of_function = (ACCUMULATIONS if method == "accumulate" else REDUCTIONS).get(ufunc)
-    if of_function is None:
+    """The rules of ``reduce``, ``accumulate`` and ``reduceat``, by position (``SIGNATURES``)."""
+    if method == "accumulate":
+        return (_accumulated(ACCUMULATIONS[ufunc]),) if ufunc in ACCUMULATIONS else None
+    if ufunc not in REDUCTIONS:
         return None
+    of_elements, of_initial = map(_reduced, REDUCTIONS[ufunc])
+    if method == "reduceat":
+        return _rules_of_parts(of_elements)
+    return (of_elements, None, None, None, None, of_initial)
+
+
+# What NumPy's methods take; those of a later NumPy tell it themselves
+SIGNATURES = {
+    "reduce": parse_signature("array, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True"),
+    "accumulate": parse_signature("array, axis=0, dtype=None, out=None"),
+    "reduceat": parse_signature("array, indices, axis=0, dtype=None, out=None"),
+}
+
+
+def _reduced(of_function: Any) -> Rule:
+    """The rule of a function of NumPy as that of the method, whose axis is the first if none is given."""
 
     def rule(
-        g: Any, ans: Any, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, *args: Any, **kwargs: Any
-    ) -> Any:
-        if args:
-            kwargs["keepdims"] = args[0]
-        return of_function(g, ans, array, axis=axis, **kwargs)
+        g: Any, ans: Any, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: Any = False,
+        initial: Any = None, where: Any = True,
+    ) -> Any:  # fmt: skip
+        if _is_absent(initial):
+            return of_function(g, ans, array, axis=axis, keepdims=keepdims, where=where)
+        return of_function(g, ans, array, axis=axis, keepdims=keepdims, initial=initial, where=where)
 
-    return (rule,)
+    return rule
+
+
+def _accumulated(of_function: Rule) -> Rule:
+    def rule(g: Any, ans: Any, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+        return of_function(g, ans, array, axis=axis)
+
+    return rule
 
 
 def _rules_of_parts(of_reduction: Rule) -> Rules:

@@ -26,9 +26,6 @@ MISSING: dict[str, str] = {
         "vectors beside the square part, and of complex matrices": """np.linalg.svd(x); np.abs(np.linalg.svd(s)[0]);
             np.abs(np.linalg.svd(x, full_matrices=False)[0]); np.abs(np.linalg.svd(x, full_matrices=False)[2]);
             np.linalg.qr(x); np.linalg.qr(x, mode="r"); np.linalg.qr(s); np.linalg.qr(x.T)""",
-        "borders that are computed": """np.pad(v, 2, mode="linear_ramp", end_values=1.0); np.pad(v, 2, mode="mean");
-            np.pad(v, 2, mode="maximum"); np.pad(v, 2, mode="reflect", reflect_type="odd")""",
-        "by an option": "np.var(x, mean=np.mean(x)); np.sum(v, initial=v[0])",
         "sets: which elements stay is decided by comparing": """np.union1d(v, w); np.intersect1d(v, v);
             np.setdiff1d(v, w)""",
         "real or complex, as the values need": "np.emath.sqrt(v); np.emath.log(w)",

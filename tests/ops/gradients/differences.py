@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.ops import Op
-from jitmagic.ops.gradients import by_position, cotangents
+from jitmagic.ops.gradients import as_called, by_position, cotangents
 from jitmagic.ops.quiet import Quiet
 
 STEP = 1e-6
@@ -25,6 +25,7 @@ def is_real(x: Any) -> bool:
 
 def result_of(row: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What the rules call ``ans``: the result, or the new value of the operand that is written."""
+    args, kwargs = as_called(row, args, kwargs)
     with Quiet():
         if row.writes:
             target = args[0].copy() if isinstance(args[0], np.ndarray) else args[0]

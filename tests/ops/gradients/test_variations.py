@@ -267,8 +267,47 @@ def test_difference_quotients(options: dict[str, Any]) -> None:
     assert disagreements(by_name("gradient"), (x[:, 0], uneven.tolist()), {}) == []
 
 
-@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric", "wrap"])
-def test_pad(mode: str) -> None:
-    x = np.random.default_rng(2).random((4, 3))
-    for width in (2, (1, 2), ((1, 0), (2, 5))):
-        assert disagreements(by_name("pad"), (x, width), {"mode": mode}) == []
+PADDED = [
+    *({"mode": mode} for mode in ("constant", "edge", "reflect", "symmetric", "wrap", "linear_ramp")),
+    *({"mode": mode} for mode in ("maximum", "minimum", "mean", "median")),
+    *({"mode": mode, "reflect_type": "odd"} for mode in ("reflect", "symmetric")),
+    *({"mode": mode, "stat_length": ((1, 2), (9, 2))} for mode in ("maximum", "mean", "median")),
+    {"mode": "linear_ramp", "end_values": ((1.0, 2.0), (3.0, 4.0))},
+]
+
+
+@pytest.mark.parametrize("options", PADDED, ids=str)
+@pytest.mark.parametrize("shape", [(4, 3), (1, 3), (2, 1)])
+def test_pad(options: dict[str, Any], shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(2).random(shape)
+    for width in (2, (1, 2), ((1, 0), (2, 5)), ((0, 9), (11, 0)), 0):
+        assert disagreements(by_name("pad"), (x, width), options) == []
+        assert disagreements(by_name("pad"), (x[::-1, ::-1], width), options) == []
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2,), (1, 2), (2, 1), (2, 2), (1, 1)])
+@pytest.mark.parametrize(("mode", "place"), [("constant", 4), ("linear_ramp", 5)])
+def test_the_values_of_borders(shape: tuple[int, ...], mode: str, place: int) -> None:
+    """One for all, or a pair for each axis, as NumPy broadcasts them; each axis sees the borders of those before."""
+    rng = np.random.default_rng(2)
+    given: tuple[Any, ...] = (rng.random((3, 2)), ((1, 2), (3, 1)), mode, None, 0, 0)
+    args = (*given[:place], rng.random(shape) if shape else np.float64(0.3))
+    assert disagreements(by_name("pad"), args, {}) == []
+
+
+def test_what_an_array_of_no_elements_is_padded_with() -> None:
+    args = (np.zeros((0, 2)), ((2, 0), (0, 1)), "constant", None, np.array([0.5, 1.5]))
+    assert disagreements(by_name("pad"), args, {}) == []
+
+
+@pytest.mark.parametrize("name", ["max", "min", "nanmax", "nanmin"])
+def test_an_initial_value_that_is_the_extreme_takes_half(name: str) -> None:
+    """As ``np.maximum`` of it and of the extreme of the elements."""
+    x = np.array([2.0, 2.0, 2.0])
+    row = by_name(name)
+    found = dict(cotangents(row, [0, 4], np.float64(1), np.float64(2), (x, None, None, False, np.float64(2)), {}))
+    assert found[0].tolist() == [1 / 6] * 3
+    assert found[4] == 0.5
+    none = dict(cotangents(row, [0, 4], np.float64(1), np.float64(2), (x[:0], None, None, False, np.float64(2)), {}))
+    assert none[0].tolist() == []
+    assert none[4] == 1
