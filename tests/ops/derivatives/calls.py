@@ -29,7 +29,7 @@ MISSING: dict[str, str] = {
         "sets: which elements stay is decided by comparing": """np.union1d(v, w); np.intersect1d(v, v);
             np.setdiff1d(v, w)""",
         "real or complex, as the values need": "np.emath.sqrt(v); np.emath.log(w)",
-        "Tensors lack it": "x.getfield(np.int32, 4); np.lib.stride_tricks.sliding_window_view(v, 3)",
+        "Tensors lack it": "x.getfield(np.int32, 4)",
     }.items()
     for text in texts.split(";")
 }
