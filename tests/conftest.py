@@ -1,4 +1,4 @@
-"""Surroundings of every test: a kernel store of its own, few threads, no time limits on properties.
+"""Surroundings of every test: a kernel store of its own, few threads, interrupts, no time limits on properties.
 
 The environment is set while this file is imported: before NumPy starts its thread pools and before
 ``jitmagic.config`` reads its defaults. Kernels and workers that tests start inherit it.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import tempfile
 
 from hypothesis import settings
@@ -30,6 +31,10 @@ os.environ.update(
     JUPYTER_PLATFORM_DIRS="1",  # without it jupyter_core warns, and a warning is an error here
     PYDEVD_DISABLE_FILE_VALIDATION="1",  # ipykernel's debugger complains on 3.11 and later
 )
+
+# A shell starts what runs in its background with Ctrl-C ignored; tests of interrupts would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No deadline: a loaded machine must not fail a property. In CI the examples are the same each time.
 settings.register_profile("jitmagic", deadline=None, derandomize="CI" in os.environ)

@@ -23,7 +23,9 @@ def executed(path: Path) -> Any:
     notebook = nbformat.read(path, as_version=4)
     place = {"metadata": {"path": str(path.parent)}}
     client = NotebookClient(notebook, timeout=300, kernel_name="python3", extra_arguments=QUIET, resources=place)
-    client.execute(env={name: value for name, value in os.environ.items() if name != "MPLBACKEND"})  # plots are shown
+    env = {name: value for name, value in os.environ.items() if name != "MPLBACKEND"}  # plots are shown
+    # Threads of BLAS spin while they wait: beside another test process one of them is many times faster than two.
+    client.execute(env=env | {"OPENBLAS_NUM_THREADS": "1"})
     return notebook
 
 
