@@ -7,7 +7,7 @@
     ├── Unsupported        a graph break: the tracer met something that it cannot capture
     └── InternalError      a fault of ours; the call that met it still ran as plain Python
 
-Every message says what happened, where, why, and what to try.
+Every message says what happened, where, why, and what to try. ``Bail`` is none of them: no caller sees it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,16 @@ import ast
 import sys
 from dataclasses import dataclass
 
-__all__ = ["FullGraphError", "GradientError", "InternalError", "JitMagicError", "Span", "Unsupported", "UserError"]
+__all__ = [
+    "Bail",
+    "FullGraphError",
+    "GradientError",
+    "InternalError",
+    "JitMagicError",
+    "Span",
+    "Unsupported",
+    "UserError",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +91,11 @@ class Unsupported(JitMagicError):
         self.inner: Unsupported | None = None  # the break inside a callee that made its call one
         self.is_named = False  # whether ``detail`` is in the words of the program
         self.outline = False  # whether the body of ``statement`` is worth compiling on its own
+
+
+class Bail(Exception):
+    """Nothing was changed and nothing is returned: run the function plainly instead.
+
+    Raised when a kernel met a condition that NumPy reports (a floating-point flag that somebody listens to, an index
+    out of bounds), so that the plain run shows the warning or the exception exactly where plain Python does.
+    """

@@ -55,7 +55,7 @@ def aot_export_module(
     members = members_of(mod)
     _check_ties(members)
     _check_arguments(args)
-    kept = members | (parameter_tensors(mod) if trace_joint else {})
+    kept = members | parameter_tensors(mod)
     given = tuple(distinct([stand_in_argument(arg) for arg in args], list(kept.values())))
     tables = [table for each in mod.modules() for table in (each._parameters, each._buffers)]
     parameters = frozenset(name for name, _ in mod.named_parameters(remove_duplicate=False))
@@ -89,6 +89,8 @@ def _check_ties(members: dict[str, Any]) -> None:
 
 
 def _check_arguments(args: Sequence[Any]) -> None:
+    if not isinstance(args, tuple | list):
+        raise ExportError(f"args is {_shown(args)}; it is the tuple of the arguments: (x,) for one")
     for i, arg in enumerate(args):
         data = raw(arg)
         if isinstance(data, np.ndarray) and type(data) is not np.ndarray:
@@ -140,7 +142,7 @@ def _loss(export: Export, index: int) -> int:
     """The leaf of the result that is the loss. Row A49."""
     result = export.structure
     if not isinstance(result, tuple | list | Mark):
-        raise export.refuse(f"forward() gives a {type(result).__name__}; for a joint graph an array, a list or a tuple")
+        raise export.refuse(f"forward() gives {_shown(result)}; for a joint graph an array, a list or a tuple")
     leaves = export.leaves
     if not -len(leaves) <= index < len(leaves):
         raise export.refuse(f"output_loss_index={index}, but forward() gives {len(leaves)} outputs")
@@ -255,7 +257,7 @@ def aot_export_joint_simple(
 
 def _check_flat(values: Any, what: str) -> None:
     if not isinstance(values, tuple | list):
-        raise ExportError(f"{what} are not in one list or tuple but in a {type(values).__name__}")
+        raise ExportError(f"{what} are not in one list or tuple: it is {_shown(values)}")
     for i, value in enumerate(values):
         if isinstance(value, tuple | list | dict):
             raise ExportError(f"{what} hold a {type(value).__name__} at place {i}; they have to be flat")
@@ -279,4 +281,7 @@ def _check_aliases(export: Export) -> None:
 
 
 def _shown(value: Any) -> str:
-    return "None" if value is None else f"a {type(value).__name__}"
+    """For messages; what the graph computes is an array."""
+    if isinstance(value, Mark):
+        return "an array"
+    return "None" if value is None else f"an object of class {type(value).__name__}"

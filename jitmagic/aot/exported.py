@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -36,6 +36,7 @@ NO_DRAWS = (
 )
 _OWN = str(Path(__file__).parents[1])
 _ARGUMENT = re.compile(r"args\[(\d+)\]")
+_HELD = re.compile(r"K\d+")  # an object that the code holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,13 @@ class Export:
         return isinstance(value, Recorded) and value._history() is not None
 
     def refuse(self, text: str) -> ExportError:
-        return ExportError(f"{text}\nWhat was found:\n{self.plan}")
+        found = str(replace(self.plan, names=tuple(map(self._name, range(len(self.plan.names))))))
+        return ExportError(f"{text}\nWhat was found:\n{found}" if found else text)
+
+    def _name(self, captured: int) -> str:
+        """A parameter, buffer or argument as the caller knows it."""
+        place = self.position(captured)
+        return self.names[place] if place >= 0 else self.plan.names[captured]
 
 
 def distinct(values: Sequence[Any], taken: Sequence[Any]) -> list[Any]:
@@ -144,13 +151,14 @@ def export_of(
         traced = trace(function, args, {}, dynamic=dynamic, unknown_ints=unknown_ints)
     except UserError as error:
         raise ExportError(str(error)) from None
-    _check_effects(traced, args, tables)
     try:
         with in_words(traced.name):
             purified = purify(traced.captured, traced.examples, decompositions=decompositions, flat=True)
     except UserError as error:
+        _check_effects(traced, args, tables, ExportError)
         raise ExportError(str(error)) from None
     export = Export(traced, purified, names, values, len(members))
+    _check_effects(traced, args, tables, export.refuse)
     _check_inputs(export)
     _check_draws(export)
     if export.plan.guard.groups:
@@ -160,7 +168,12 @@ def export_of(
     return export
 
 
-def _check_effects(traced: Traced, args: tuple[Any, ...], tables: Sequence[dict[str, Any]]) -> None:
+def _check_effects(
+    traced: Traced,
+    args: tuple[Any, ...],
+    tables: Sequence[dict[str, Any]],
+    refusal: Callable[[str], ExportError],
+) -> None:
     """Only buffers may be replaced."""
     for effect, container in zip(traced.record.effects, traced.record.changed, strict=True):
         if container is not None:
@@ -168,7 +181,7 @@ def _check_effects(traced: Traced, args: tuple[Any, ...], tables: Sequence[dict[
             if any(changed is table for table in tables):
                 continue
         where = _place(effect.span)
-        raise ExportError(
+        raise refusal(
             f"{traced.name} {effect.text}{where}, which no exported graph can do: give the new value as an output, or "
             "keep it in a buffer of the module"
         )
@@ -181,8 +194,9 @@ def _check_inputs(export: Export) -> None:
             continue
         name, data = export.traced.captured.placeholders[place].source, raw(value)
         if isinstance(data, int | float | complex | np.generic):
+            what = repr(data) if _HELD.fullmatch(name) else f"{name} = {data!r}"
             raise ExportError(
-                f"{name} = {data!r} would be an input of the graph, but it is no argument: pass it as one, or "
+                f"{what} would be an input of the graph, but it is no argument: pass it as one, or "
                 "make it a plain number, which is taken as a constant"
             )
         if isinstance(data, np.random.Generator | np.random.RandomState | np.random.BitGenerator):

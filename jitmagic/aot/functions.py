@@ -120,7 +120,7 @@ def _inference_entry(
 
     def compiler(graph: Graph, examples: Any) -> Any:
         with phases.phase("inference compile"), build.working_on("inference"):
-            program = as_boxed(compile(named(graph, build, "inference"), examples))
+            program = as_boxed(compile(named(graph, build, "inference"), examples), graph)
         return _noted(program, graph.name, [p.source for p in graph.placeholders])
 
     with phases.phase("analysis"):
@@ -180,8 +180,8 @@ def aot_function(
 
     Raises UserError for a function that cannot be captured as one graph.
     """
-    if fw_compiler is None or not callable(fw_compiler):
-        raise UserError("aot_function needs fw_compiler, a function of a graph and example arguments")
+    if not callable(fn):
+        raise UserError(f"aot_function got a {type(fn).__name__}; it takes a function of NumPy code")
     options = AotOptions(
         Compilers.of(fw_compiler, bw_compiler, inference_compiler, partition_fn, decompositions),
         dynamic,

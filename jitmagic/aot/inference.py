@@ -15,6 +15,7 @@ import numpy as np
 from jitmagic.aot.aliases import Aliases, find_aliases
 from jitmagic.aot.boxed import Program, as_boxed
 from jitmagic.aot.clashes import inputs_to_keep_apart
+from jitmagic.aot.examples import examples_of
 from jitmagic.aot.functionalise import PureBuilder
 from jitmagic.aot.joint.decompose import BUILT_IN, Decompose, Table, merged
 from jitmagic.aot.joint.pullbacks import compile_pullbacks, split_pullback
@@ -69,7 +70,7 @@ def compile_inference(
     )
     examples = [group.base(example_inputs) for group in plan.guard.groups]
     examples += [example_inputs[i] for i in plan.direct]
-    compile_pullbacks(pure, lambda backward: as_boxed(backend(backward, None)))  # type: ignore[arg-type]  # no examples
+    compile_pullbacks(pure, lambda backward: as_boxed(backend(backward, examples_of(backward)), backward))
     program = as_boxed(backend(pure, examples))
     wrapper = wrap(plan, program, graph.name)
     return CompiledGraph(graph, pure, plan, program, wrapper.run, wrapper.text)

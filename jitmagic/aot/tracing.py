@@ -16,6 +16,7 @@ from jitmagic.autograd.recorded import Recorded, raw
 from jitmagic.autograd.trees import leaves_of
 from jitmagic.errors import FullGraphError, Unsupported, UserError
 from jitmagic.graph import Graph
+from jitmagic.nn.module import Module
 from jitmagic.tracer.breaks import describe
 from jitmagic.tracer.capture import Capture, FrameState, Options
 from jitmagic.tracer.guards.kinds import NAMES
@@ -90,10 +91,7 @@ def trace(
     Raises UserError if there is a graph break: it names what is in the way.
     """
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, **kwargs)
-
-    assert isinstance(call, FunctionType)
+    call = _calling_module(function) if isinstance(function, Module) else _calling(function)
     _refuse_subclasses((args, kwargs))
     name = getattr(function, "__qualname__", type(function).__qualname__)
     options = Options(dynamic=bool(dynamic), fullgraph=True, tensors=True, unknown_ints=unknown_ints)
@@ -118,6 +116,24 @@ def trace(
         with contextlib.suppress(_Stop):
             made.program(note)(args, kwargs)
     return Traced(name, call, found, examples, values or examples)
+
+
+def _calling(function: Any) -> FunctionType:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    assert isinstance(call, FunctionType)
+    return call
+
+
+def _calling_module(module: Any) -> FunctionType:
+    """The same; what is said about its parameters names them after the variable."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return module(*args, **kwargs)
+
+    assert isinstance(call, FunctionType)
+    return call
 
 
 def _refuse_subclasses(tree: Any) -> None:

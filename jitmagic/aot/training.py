@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from jitmagic.aot.boxed import Program, as_boxed
+from jitmagic.aot.boxed import Program, as_boxed, results_of
+from jitmagic.aot.examples import examples_of
 from jitmagic.aot.inference import Backend, Purified, purify
 from jitmagic.aot.joint.decompose import Table
 from jitmagic.aot.joint.expand import fresh
@@ -24,7 +25,7 @@ from jitmagic.aot.naming import Build, new_build
 from jitmagic.aot.phases import Phases
 from jitmagic.aot.plan import InferencePlan
 from jitmagic.aot.simplify import simplify_pure
-from jitmagic.errors import InternalError, UserError
+from jitmagic.errors import UserError
 from jitmagic.graph import ArrayMeta, Graph, Node
 from jitmagic.ops.derivatives import gradient_meta
 
@@ -52,9 +53,27 @@ class Compilers:
         partition: Any = None,
         decompositions: Table | None = None,
     ) -> Compilers:
+        given = {"fw_compiler": forward, "bw_compiler": backward, "inference_compiler": inference}
+        for name, compiler in (given | {"partition_fn": partition}).items():
+            if not callable(compiler) and (compiler is not None or name == "fw_compiler"):
+                raise UserError(
+                    f"{name} is {_shown(compiler)}, which cannot be called: {_WANTED[name == 'partition_fn']}"
+                )
         return cls(
             forward, backward or forward, inference or forward, partition or default_partition, decompositions or {}
         )
+
+
+_WANTED = (
+    "it takes a graph and example arguments and gives a function of a list of arguments that returns the list of "
+    "results, such as jm.aot.aot_eager or jitmagic.backends.get_backend('numba').compile",
+    "it takes the joint graph and gives its halves, such as jm.aot.default_partition or "
+    "jm.aot.min_cut_rematerialization_partition",
+)
+
+
+def _shown(value: Any) -> str:
+    return repr(value) if isinstance(value, str | None) else f"a {type(value).__name__}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +190,9 @@ def compile_training(
     examples = purified.examples(example_inputs)
     forward, backward = named(halves.forward, build, "forward"), named(halves.backward, build, "backward")
     with phases.phase("forward compile"), build.working_on("forward"):
-        run_forward = as_boxed(compilers.forward(forward, examples))
+        run_forward = as_boxed(compilers.forward(forward, examples), forward)
     with phases.phase("backward compile"), build.working_on("backward"):
-        run_backward = as_boxed(compilers.backward(backward, None))  # type: ignore[arg-type]  # there are no values yet
+        run_backward = as_boxed(compilers.backward(backward, examples_of(backward)), backward)
     return Training(
         build, joint, replace(halves, forward=forward, backward=backward), run_forward, run_backward, phases
     )
@@ -190,11 +209,9 @@ def named(graph: Graph, build: Build, kind: str) -> Graph:
 def checked(program: Program, arguments: list[Any], wanted: int, name: str, sources: Mapping[int, str]) -> list[Any]:
     """The results of a program; errors carry the name of the graph, and lengths must match (rows A41 and A55)."""
     try:
-        results = list(program(arguments))
+        results = program(arguments)
     except Exception as error:
         takes = ", ".join(sources.values())
         error.add_note(f"in graph {name}, which takes {takes}" if takes else f"in graph {name}")
         raise
-    if len(results) != wanted:
-        raise InternalError(f"graph {name} has {wanted} outputs, but its compiled form gave {len(results)}")
-    return results
+    return results_of(results, wanted, f"graph {name}")

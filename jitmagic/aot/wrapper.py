@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from jitmagic.aot.boxed import Program
+from jitmagic.aot.boxed import Program, results_of
 from jitmagic.aot.plan import InferencePlan, Rebuild, Ref, SizeSource
 from jitmagic.errors import InternalError
 from jitmagic.graph import ArrayMeta, SymInt
@@ -45,7 +45,7 @@ class Wrapper:
 
 
 def wrap(plan: InferencePlan, program: Program, name: str = "graph") -> Wrapper:
-    """The function around ``program``. It raises InternalError for a wrong number of arguments or results."""
+    """The function around ``program``. Raises InternalError for a wrong number of arguments, UserError of results."""
     writer = _Writer(plan)
     text = "\n    ".join(["def run(arguments):", *writer.lines()]) + "\n"
     scope = writer.scope | {"program": program}
@@ -198,8 +198,8 @@ def _refuse(arguments: Sequence[Any], count: int) -> None:
 
 
 def _checked(plan: InferencePlan, results: Sequence[Any]) -> Sequence[Any]:
-    if len(results) != plan.results:
-        raise InternalError(f"the backend gave {len(results)} results where the graph has {plan.results} outputs")
+    if type(results) is not list or len(results) != plan.results:
+        return results_of(results, plan.results, "the graph")
     return results
 
 

@@ -6,21 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from jitmagic.errors import UserError
+from jitmagic.errors import Bail, UserError
 from jitmagic.graph import Graph
 
 __all__ = ["Backend", "Bail", "Entry", "Pending", "get_backend", "list_backends", "register_backend"]
 
 Compiled: TypeAlias = Callable[[Sequence[Any]], list[Any]]
 Backend: TypeAlias = Callable[[Graph, Sequence[Any] | None], Compiled]
-
-
-class Bail(Exception):
-    """Nothing was changed and nothing is returned: run the function plainly instead.
-
-    Raised when a kernel met a condition that NumPy reports (a floating-point flag that somebody listens to, an index
-    out of bounds), so that the plain run shows the warning or the exception exactly where plain Python does.
-    """
 
 
 class Pending(Exception):

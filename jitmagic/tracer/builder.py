@@ -49,6 +49,7 @@ from jitmagic.tracer.guards.orders import key_order_guard, member_order_guard
 from jitmagic.tracer.guards.recording import tensor_guards
 from jitmagic.tracer.inputs import Inputs, is_held
 from jitmagic.tracer.tensors import wrap_tensor
+from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker, ModuleTracker, NumpyFunction
 from jitmagic.tracer.variables.constant import LITERALS, Constant
@@ -240,8 +241,11 @@ class Builder(Inputs, ClassGuards):
             return wrap_tensor(self, value, source)
         for each in (guard.type_guard(source, type(value)), *tensor_guards(source, value)):
             self.output.guards.add(each)
-        known = self.output.known(value._values, source)
-        return known or self.free_array(value._values, source, DictSource(source, "_values"))
+        array = self.output.known(value._values, source)
+        array = array or self.free_array(value._values, source, DictSource(source, "_values"))
+        if isinstance(array, ArrayTracker):
+            self.output.counted_tensors.add(array.node)
+        return array
 
     # -- families
     def sequence(self, value: tuple[Any, ...], source: Source) -> VariableTracker:

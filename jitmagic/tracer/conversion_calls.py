@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.autograd.tensor import Tensor
 from jitmagic.errors import Unsupported
 from jitmagic.ops.python_numbers import ABS, ROUND, ROUND_TO, TO_FLOAT, TO_INT
 from jitmagic.tracer.call_rows import Handler, row_of
@@ -18,7 +19,7 @@ from jitmagic.tracer.guards.naming import home
 from jitmagic.tracer.operators import binary
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.texts import format_text, repr_text, str_text
-from jitmagic.tracer.variables.array import ArrayTracker
+from jitmagic.tracer.variables.array import ArrayTracker, stands_for_tensor
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker
 from jitmagic.tracer.variables.constant import Constant, run
@@ -38,7 +39,13 @@ def _len(tx: Evaluator, value: VariableTracker) -> VariableTracker:
 
 def _isinstance(tx: Evaluator, value: VariableTracker, classes: VariableTracker) -> VariableTracker:
     kinds = _classes(tx, classes)
-    return Constant(_is_subclass(tx, value.python_type(), kinds))
+    return Constant(_is_subclass(tx, _class_of(tx, value), kinds))
+
+
+def _class_of(tx: Evaluator, value: VariableTracker) -> type:
+    """Its class in the plain run."""
+    is_tensor = isinstance(value, ArrayTracker) and stands_for_tensor(tx, value)
+    return Tensor if is_tensor else value.python_type()
 
 
 def _issubclass(tx: Evaluator, value: VariableTracker, classes: VariableTracker) -> VariableTracker:
@@ -98,7 +105,7 @@ def _has_plain_check(kind: type) -> bool:
 def _type(tx: Evaluator, value: VariableTracker, *rest: VariableTracker) -> VariableTracker:
     if rest:
         raise Unsupported("call", "type() with three arguments")
-    return tx.output.builder.constant_object(tx, value.python_type())
+    return tx.output.builder.constant_object(tx, _class_of(tx, value))
 
 
 def _float(tx: Evaluator, value: VariableTracker | None = None) -> VariableTracker:

@@ -124,6 +124,7 @@ class OutputGraph:
     _places: dict[int, int] = field(default_factory=dict)  # of constants, by identity
     strict_axes: dict[str, str] = field(default_factory=dict)
     refusals: dict[int, str] = field(default_factory=dict)
+    counted_tensors: set[Node] = field(default_factory=set)  # Tensors among the inputs, where they count as arrays
     input_nodes: dict[Node, Source] = field(default_factory=dict)
     symbol_inputs: dict[Source, SymInt] = field(default_factory=dict)
     number_inputs: dict[Source, Node] = field(default_factory=dict)

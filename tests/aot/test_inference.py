@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jitmagic.aot import aot_eager, compile_inference
-from jitmagic.errors import InternalError, Unsupported
+from jitmagic.errors import InternalError, Unsupported, UserError
 from jitmagic.graph import PyMeta, print_graph
 from tests.aot.recorder import Recorder, assert_same
 from tests.aot.rows import METHODS, ROWS
@@ -351,7 +351,7 @@ def test_a_wrong_number_of_results_or_arguments_is_an_error() -> None:
     r.call("add", x, 1.0, out=x)
     graph = r.output(r.call("exp", x))
     compiled = compile_inference(graph, [fresh()], lambda g, e: lambda arguments: [arguments[0]])
-    with pytest.raises(InternalError, match="gave 1 results where the graph has 2 outputs"):
+    with pytest.raises(UserError, match="gave 1 results where the graph has 2 outputs"):
         compiled.run([fresh()])
     with pytest.raises(InternalError, match="takes 1 arguments, got 2"):
         compiled.run([fresh(), fresh()])

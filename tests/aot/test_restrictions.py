@@ -169,7 +169,7 @@ ROWS = {
     "attribute of a module": (
         "def forward(self, x):\n    self.last = 4\n    return (self.w * x).sum()",
         EXPORT,
-        ["M sets function.last", "buffer"],
+        ["M sets module.last", "buffer"],
     ),
     "buffer becomes an argument": (
         "def forward(self, x):\n    self.b = x\n    return (self.w * x).sum()",

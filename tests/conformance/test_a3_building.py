@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import jitmagic as jm
+from jitmagic.backends import get_backend
 from jitmagic.graph import ShapeEnv
 from tests.conformance.pipeline import Recorded, tensor
 
@@ -167,18 +168,46 @@ def test_a37_subclasses_of_ndarray_are_refused_by_name() -> None:
 
 
 def test_a38_compilers_are_called_for_their_graphs() -> None:
-    with pytest.raises(jm.UserError, match="fw_compiler"):
+    with pytest.raises(jm.UserError, match="fw_compiler is None, which cannot be called"):
         jm.aot.aot_function(lambda x: x, None)
+    for name in ("bw_compiler", "inference_compiler", "partition_fn"):
+        with pytest.raises(jm.UserError, match=f"{name} is 'numba', which cannot be called"):
+            jm.aot.aot_function(lambda x: x, jm.aot.aot_eager, **{name: "numba"})
+    with pytest.raises(jm.UserError, match="takes a function"):
+        jm.aot.aot_function(3, jm.aot.aot_eager)
     names = []
 
     def compiler(graph, examples):
         names.append(graph.name.rsplit("_", 1)[1])
+        results = jm.aot.aot_eager(graph)(list(examples))  # every compiler may try its graph
+        assert len(results) == len(graph.outputs)
         return jm.aot.aot_eager(graph, examples)
 
     f = jm.aot.aot_function(lambda w: (w * w).sum(), compiler)
     f(tensor([1, 2])).backward()
     f(np.ones(2))
     assert names == ["forward", "backward", "inference"]
+    kept = []
+    f = jm.aot.aot_function(lambda a, b: (np.exp(a.T @ b)[:, ::-1] * b.sum()).sum(), compiler, dynamic=True)
+    a, b = tensor(np.ones((3, 4))), tensor(np.ones((3, 5)))
+    f(a, b).backward()
+    kept += [a.grad, b.grad]
+    assert [g.shape for g in kept] == [(3, 4), (3, 5)]
+
+
+def test_a38_what_a_backend_leaves_to_numpy_is_run_by_it() -> None:
+    numba = get_backend("numba").compile
+    for x in (np.array([0.0, 1.0]), tensor([0, 1])):
+        with pytest.warns(RuntimeWarning, match="divide by zero"):
+            assert float(jm.aot.aot_function(lambda x: np.log(x).sum(), numba)(x)) == -np.inf
+        with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide by zero"):
+            jm.aot.aot_function(lambda x: np.log(x).sum(), numba)(x)
+    singular = tensor(np.ones((2, 2)))
+    with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+        jm.aot.aot_function(lambda a: np.linalg.inv(a).sum(), numba)(singular)
+    value, pullback = jm.vjp(np.linalg.det, np.zeros((2, 2)))
+    with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+        pullback(value + 1)
 
 
 def test_a39_any_cut_gives_the_same_gradients() -> None:
@@ -245,10 +274,17 @@ def test_a41_lengths_that_do_not_match_are_errors() -> None:
         inner = jm.aot.aot_eager(graph, examples)
         return lambda arguments: inner(list(arguments))[:-1]
 
-    with pytest.raises(jm.InternalError, match="outputs"):
-        jm.aot.aot_function(lambda x: (x + 1, x * 2), short)(np.ones(2))
-    with pytest.raises(jm.InternalError, match="outputs"):
-        jm.aot.aot_function(lambda x: (x + 1, x * 2), short)(tensor([1, 2]))
+    for x in (np.ones(2), tensor([1, 2])):
+        with pytest.raises(jm.UserError, match="gave 1 results where the graph has 2 outputs"):
+            jm.aot.aot_function(lambda x: (x + 1, x * 2), short)(x)
+        with pytest.raises(jm.UserError, match="gave a NoneType; it gives a list"):
+            jm.aot.aot_function(lambda x: (x + 1, x * 2), lambda graph, examples: lambda arguments: None)(x)
+        with pytest.raises(jm.UserError, match="gave a NoneType, which cannot be called"):
+            jm.aot.aot_function(lambda x: (x + 1, x * 2), lambda graph, examples: None)(x)
+    y = tensor([1, 2])
+    backward = jm.aot.aot_function(lambda x: np.exp(x).sum(), jm.aot.aot_eager, short)(y)
+    with pytest.raises(jm.UserError, match=r"backward gave 0 results where the graph has 1 outputs"):
+        backward.backward()
 
     def wrong(joint):
         halves = jm.aot.default_partition(joint)

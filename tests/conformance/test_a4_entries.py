@@ -175,6 +175,15 @@ def test_a49_a_joint_graph_needs_one_loss() -> None:
     refused(both, (x,), "output 1 requires a gradient, but only the loss, output 0.*detach")
     refused(module_of(lambda self, x: (x.sum(), 1.0), w=[1, 2]), (x,), "requires no gradient")
     refused(module_of(lambda self, x: self.w * x, w=[1, 2]), (x,), r"shape \(2,\)")
+    refused(plain, x, "args is an object of class ndarray")
+    for detached in (lambda y: y.detach(), jm.detach):
+        joint = module_of(lambda self, x, of=detached: ((self.w * x).sum(), of(self.w * x)), w=[1, 2])
+        for trace_joint in (True, False):
+            options = {"output_loss_index": 0} if trace_joint else {}
+            graph, _ = jm.aot.aot_export_module(joint, (x,), trace_joint=trace_joint, **options)
+            loss, value, *gradients = interpret(graph, [joint.w, x])
+            assert [float(loss), value.tolist()] == [3, [1, 2]]
+            assert [g.tolist() for g in gradients] == [[1, 1]][: int(trace_joint)]
 
 
 def test_a50_joint_graphs_take_no_tangents() -> None:
@@ -207,8 +216,15 @@ def test_a51_export_refuses_what_needs_a_wrapper() -> None:
         x *= 2.0
         return (self.w * x).sum()
 
-    refused(module_of(shape, w=[1, 2]), (x,), "shape")
-    refused(module_of(weight, w=[1, 2]), (x,), "writes into w, which requires a gradient")
+    def transposed(self, x):
+        self.w.shape = (2, 1)
+        return (self.w * x).sum()
+
+    refused(module_of(shape, w=[1, 2]), (x,), r"sets args\[0\].shape.*(?s:.)*What was found")
+    refused(module_of(transposed, w=[1, 2]), (x,), r"sets module.w.shape.*(?s:.)*What was found")
+    for joint in (True, False):
+        words = r"writes into w, which requires a gradient(?s:.)*What was found:\nw: written"
+        refused(module_of(weight, w=[1, 2]), (x,), words, trace_joint=joint)
     refused(module_of(argument, w=[1, 2]), (x,), r"argument 0 \(input 1, after 1 parameters")
     plain = module_of(lambda self, x: (self.w * x).sum(), w=[1, 2])
     refused(plain, (x.view(type("Own", (np.ndarray,), {})),), "Own, a subclass")
@@ -311,3 +327,21 @@ def test_a56_time_is_counted_per_phase_and_once() -> None:
     assert set(phases.elapsed_ns) == wanted
     assert sum(phases.elapsed_ns.values()) == phases.total_ns
     assert "partition" in str(phases)
+
+
+def test_a42_a_tensor_is_one_where_the_function_asks() -> None:
+    for f in (
+        lambda t, x: (t.detach() * t + (x * t).detach()).sum(),
+        lambda t, x: isinstance(t * 2, jm.Tensor) * t.sum() + isinstance(x, jm.Tensor) * t.sum(),
+        lambda t, x: (type(t) is jm.Tensor) * t.sum() + (type(x) is np.ndarray) * (t * t).sum(),
+    ):
+        found, expected = tensor([1, 2]), tensor([1, 2])
+        compiled = jm.aot.aot_function(f, jm.aot.aot_eager)
+        value, plain = compiled(found, np.ones(2)), f(expected, np.ones(2))
+        value.backward()
+        plain.backward()
+        assert float(value) == float(plain)
+        assert found.grad.numpy().tolist() == expected.grad.numpy().tolist()
+        assert len(compiled.entries) == 1
+    with pytest.raises(AttributeError, match="detach"):
+        jm.aot.aot_function(lambda t, x: (x * 2).detach() * t, jm.aot.aot_eager)(tensor([1, 2]), np.ones(2))

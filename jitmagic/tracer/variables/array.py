@@ -14,6 +14,7 @@ from jitmagic.graph.node import Node
 from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.ops import lookup_method
 from jitmagic.ops.conversions import CONTAINS
+from jitmagic.ops.derivatives import DETACH
 from jitmagic.ops.registry import lookup_attribute
 from jitmagic.tracer.effects import MetadataEffect
 from jitmagic.tracer.guards import Source
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter
     from jitmagic.tracer.evaluator import Evaluator
 
-__all__ = ["ArrayMethod", "ArrayTracker", "register_array_method"]
+__all__ = ["ArrayMethod", "ArrayTracker", "register_array_method", "stands_for_tensor"]
 
 
 class ArrayTracker(VariableTracker):
@@ -66,6 +67,8 @@ class ArrayTracker(VariableTracker):
         if found is not None:
             return tx.call_op(found, [self], {})
         if lookup_method(name) is not None or name in _METHODS:
+            return ArrayMethod(self, name)
+        if name in _OF_TENSORS and stands_for_tensor(tx, self):
             return ArrayMethod(self, name)
         if not hasattr(self.python_type(), name):
             kind = "numpy." + self.python_type().__name__
@@ -267,6 +270,26 @@ _METHODS: dict[str, Callable[..., VariableTracker]] = {
 }
 
 
+# Methods of Tensors that count as arrays
+_OF_TENSORS: dict[str, Callable[..., VariableTracker]] = {
+    "detach": lambda tx, array, args: tx.call_op(DETACH, [array, *args], {}),
+}
+
+
+def stands_for_tensor(tx: Evaluator, array: ArrayTracker) -> bool:
+    """Whether it is a Tensor in the plain run, where Tensors count as arrays: it is made of one."""
+    counted = tx.output.counted_tensors
+    waiting, seen = [array.node] if counted else [], set()
+    while waiting:
+        node = waiting.pop()
+        if node in counted:
+            return True
+        if node not in seen:
+            seen.add(node)
+            waiting += node.operands()
+    return False
+
+
 def register_array_method(name: str, call: Callable[..., VariableTracker]) -> None:
     """Say what ``array.name(...)`` is where no operation is meant: ``call(tx, array, args)``."""
     _METHODS[name] = call
@@ -285,7 +308,7 @@ class ArrayMethod(VariableTracker):
     def call(
         self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
     ) -> VariableTracker:
-        own = _METHODS.get(self.name)
+        own = _METHODS.get(self.name) or _OF_TENSORS.get(self.name)
         if own is _conjugated and kwargs and not self.receiver.meta.scalar:
             raise Raised(TypeError(f"ndarray.{self.name}() takes no keyword arguments"))
         if own is not None and not kwargs:
