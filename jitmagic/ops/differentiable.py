@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.ops.gradients.edits import delete_rules, insert_rules, of_block
+from jitmagic.ops.gradients.factors import of_qr, of_svd, of_svdvals
 from jitmagic.ops.gradients.fourier import (
     along_axes,
     of_shift,
@@ -34,10 +35,7 @@ from jitmagic.ops.gradients.linear_algebra import (
     of_matrix_power,
     of_multi_dot,
     of_pinv,
-    of_qr,
     of_slogdet,
-    of_svd,
-    of_svdvals,
     solve_rules,
 )
 from jitmagic.ops.gradients.norms import of_matrix_norm, of_norm, of_vector_norm
@@ -82,6 +80,9 @@ def _definite(rng: Any) -> Any:
 
 DEFINITE = Sample(lambda rng: (_definite(rng),))
 STACK = Sample(lambda rng: (np.stack([_definite(rng), _definite(rng)]),))
+QR_MODES = tuple(
+    called(mode=mode, shape=shape) for mode in ("r", "complete", "raw") for shape in ((4, 2), (3, 4), (3, 3), (2, 5, 3))
+)
 LOWER = "only the lower triangle (or UPLO) is read, and gets the gradient"
 
 LINEAR_ALGEBRA: dict[str, Differentiable] = {
@@ -111,13 +112,25 @@ LINEAR_ALGEBRA: dict[str, Differentiable] = {
             called(shape=(3, 4), full_matrices=False),
             called(shape=(3, 3)),
             called(shape=(2, 4, 3), compute_uv=False),
+            Sample(lambda rng: (_definite(rng),), {"hermitian": True}),
+            Sample(lambda rng: (_definite(rng) - 1,), {"hermitian": True, "compute_uv": False}),
         ),
-        "between equal singular values it counts as 0",
+        "between equal singular values it counts as 0; vectors of complex matrices, and those beside the square "
+        "part: for what does not depend on their phase, or on which base they are",
     ),
     "svdvals": Differentiable((of_svdvals,), (called(),)),
-    "qr": Differentiable((of_qr,), (called(), called(shape=(3, 4)), called(shape=(2, 4, 3)), called(mode="r"))),
-    "pinv": Differentiable((of_pinv,), (called(), called(shape=(3, 4)))),
-    "lstsq": Differentiable(lstsq_rules, ()),
+    "qr": Differentiable((of_qr,), (called(), called(shape=(3, 4)), called(shape=(2, 4, 3)), *QR_MODES)),
+    "pinv": Differentiable(
+        (of_pinv,), (called(), called(shape=(3, 4)), Sample(lambda rng: (_definite(rng),), {"hermitian": True}))
+    ),
+    "lstsq": Differentiable(
+        lstsq_rules,
+        (
+            Sample(lambda rng: (rng.random((4, 3)), rng.random(4))),
+            Sample(lambda rng: (rng.random((4, 3)), rng.random((4, 2)))),
+            Sample(lambda rng: (rng.random((3, 4)), rng.random((3, 2)))),
+        ),
+    ),
     "cond": Differentiable((of_cond,), (_matrix(), _matrix("fro"), _matrix(1), _matrix(-2), _matrix(shape=(2, 3, 3)))),
     "tensorsolve": Differentiable(
         tensorsolve_rules,

@@ -11,14 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from jitmagic.errors import UserError
 from jitmagic.ops.gradients import triangles
 from jitmagic.ops.gradients.calls import invoke
 from jitmagic.ops.gradients.products import turned
-from jitmagic.ops.gradients.shapes import cast, diagonal_mask, fit, shape_of
+from jitmagic.ops.gradients.shapes import cast, counted, diagonal_mask, fit, shape_of
 
 __all__ = [
+    "adjoint",
+    "between_values",
+    "conjugate",
+    "diagonal_of",
     "lstsq_rules",
+    "mirrored",
     "of_cholesky",
     "of_det",
     "of_eig",
@@ -29,10 +33,8 @@ __all__ = [
     "of_matrix_power",
     "of_multi_dot",
     "of_pinv",
-    "of_qr",
     "of_slogdet",
-    "of_svd",
-    "of_svdvals",
+    "scaled",
     "solve_rules",
 ]
 
@@ -46,7 +48,7 @@ def adjoint(x: Any) -> Any:
     return conjugate(turned(x))
 
 
-def _scaled(x: Any, columns: Any) -> Any:
+def scaled(x: Any, columns: Any) -> Any:
     """``x @ diag(columns)``."""
     return x * np.expand_dims(columns, -2)
 
@@ -89,7 +91,7 @@ def solve_of_right(g: Any, ans: Any, a: Any, b: Any) -> Any:
 solve_rules = (solve_of_matrix, solve_of_right)
 
 
-def _folded(s: Any, a: Any, upper: bool) -> Any:
+def mirrored(s: Any, a: Any, upper: bool) -> Any:
     """The cotangent of a triangle, of which the other one is the mirror image."""
     both = invoke(triangles.plus_adjoint, s)
     half = triangles.upper(both) if upper else triangles.lower(both)
@@ -102,16 +104,16 @@ def of_cholesky(g: Any, ans: Any, a: Any, *args: Any, upper: bool = False) -> An
     inner = triangles.lower(turned(low) @ g)
     inner = inner - np.where(diagonal_mask(a), inner / 2, 0)
     back = invoke(triangles.inverse_of_lower, low)
-    return _folded(turned(back) @ inner @ conjugate(back), a, upper)
+    return mirrored(turned(back) @ inner @ conjugate(back), a, upper)
 
 
-def _gaps(w: Any) -> Any:
+def between_values(w: Any) -> Any:
     """``1 / (w_j - w_i)``; 0 on the diagonal and between equal values."""
     gaps = np.expand_dims(w, -2) - np.expand_dims(w, -1)
     return np.where(gaps == 0, 0, 1 / np.where(gaps == 0, 1, gaps))
 
 
-def _diagonal(w: Any) -> Any:
+def diagonal_of(w: Any) -> Any:
     return np.where(diagonal_mask(w, axes=(-1, -1)), np.expand_dims(w, -1), 0)
 
 
@@ -120,10 +122,10 @@ def of_eigh(g: Any, ans: Any, a: Any, UPLO: Any = "L") -> Any:
     w, v = ans
     inner: Any = 0
     if of_values is not None:
-        inner = inner + _diagonal(of_values)
+        inner = inner + diagonal_of(of_values)
     if of_vectors is not None:
-        inner = inner + _gaps(w) * (turned(v) @ of_vectors)
-    return _folded(conjugate(v) @ inner @ turned(v), a, UPLO.upper() == "U")
+        inner = inner + between_values(w) * (turned(v) @ of_vectors)
+    return mirrored(conjugate(v) @ inner @ turned(v), a, UPLO.upper() == "U")
 
 
 def of_eigvalsh(g: Any, ans: Any, a: Any, UPLO: Any = "L") -> Any:
@@ -136,10 +138,10 @@ def of_eig(g: Any, ans: Any, a: Any) -> Any:
     w, v = ans
     inner: Any = 0
     if of_values is not None:
-        inner = inner + _diagonal(of_values)
+        inner = inner + diagonal_of(of_values)
     if of_vectors is not None:
         along = np.real(np.sum(of_vectors * v, axis=-2, keepdims=True))
-        inner = inner + _gaps(w) * (turned(v) @ (of_vectors - along * np.conj(v)))
+        inner = inner + between_values(w) * (turned(v) @ (of_vectors - along * np.conj(v)))
     return cast(turned(np.linalg.inv(v)) @ inner @ turned(v), a)
 
 
@@ -149,77 +151,12 @@ def of_eigvals(g: Any, ans: Any, a: Any) -> Any:
     return of_eig((np.take_along_axis(by_size, np.argsort(np.argsort(w, -1), -1), -1), None), (w, v), a)
 
 
-def of_svd(
-    g: Any, ans: Any, a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
-) -> Any:
-    if not compute_uv:
-        return of_svdvals(g, ans, a)
-    of_u, of_s, of_vh = g
-    if of_u is None and of_vh is None:
-        return np.zeros_like(a) if of_s is None else of_svdvals(of_s, ans[1], a)
-    if a.dtype.kind == "c" or (full_matrices and shape_of(a)[-1] != shape_of(a)[-2]):
-        raise UserError(
-            "singular vectors have a gradient for real matrices and full_matrices=False only; singular values have one "
-            "for every matrix"
-        )
-    return _of_singular_vectors(of_u, of_s, of_vh, ans, a)
-
-
-def _of_singular_vectors(of_u: Any, of_s: Any, of_vh: Any, ans: Any, a: Any) -> Any:
-    u, s, vh = ans
-    v = turned(vh)
-    gaps = _gaps(s * s)
-    inverse = 1 / np.where(s == 0, np.inf, s)
-    inner = 0 if of_s is None else _diagonal(of_s)
-    outer: Any = 0
-    if of_u is not None:
-        skew = turned(u) @ of_u
-        inner = inner + _scaled(gaps * (skew - turned(skew)), s)
-        outer = outer + _scaled(of_u - u @ skew, inverse) @ vh
-    if of_vh is not None:
-        of_v = turned(of_vh)
-        skew = turned(v) @ of_v
-        inner = inner + np.expand_dims(s, -1) * (gaps * (skew - turned(skew)))
-        outer = outer + _scaled(u, inverse) @ turned(of_v - v @ skew)
-    return cast(u @ inner @ vh + outer, a)
-
-
-def of_svdvals(g: Any, ans: Any, a: Any) -> Any:
-    u, _, vh = np.linalg.svd(a, full_matrices=False)
-    return cast(_scaled(conjugate(u), g) @ conjugate(vh), a)
-
-
-def of_qr(g: Any, ans: Any, a: Any, mode: str = "reduced") -> Any:
-    if mode not in ("reduced", "complete", "r") or a.dtype.kind == "c":
-        raise UserError("np.linalg.qr has a gradient for real matrices and mode='reduced' only")
-    rows, columns = shape_of(a)[-2:]
-    if mode == "complete" and rows > columns:
-        raise UserError("np.linalg.qr has no gradient for mode='complete' of a tall matrix: use mode='reduced'")
-    if mode == "r":
-        q, r = np.linalg.qr(a)
-        of_q, of_r = None, g
-    else:
-        (q, r), (of_q, of_r) = ans, g
-    of_q = np.zeros_like(q) if of_q is None else of_q
-    of_r = np.zeros_like(r) if of_r is None else np.triu(of_r)
-    if rows >= columns:
-        return cast(_of_square_qr(of_q, of_r, q, r), a)
-    right = a[..., rows:]
-    of_right = of_r[..., rows:]
-    left = _of_square_qr(of_q + right @ turned(of_right), of_r[..., :rows], q, r[..., :rows])
-    return cast(np.concatenate([left, q @ of_right], axis=-1), a)
-
-
-def _of_square_qr(of_q: Any, of_r: Any, q: Any, r: Any) -> Any:
-    """Walter and Lehmann, "Algorithmic differentiation of linear algebra functions", 2012."""
-    m = r @ turned(of_r) - turned(of_q) @ q
-    low = np.tril(m, -1)
-    mirrored = low + turned(low) + np.where(diagonal_mask(m), m, 0)
-    return turned(np.linalg.solve(r, turned(of_q + q @ mirrored)))
-
-
-def of_pinv(g: Any, ans: Any, a: Any, *args: Any, **kwargs: Any) -> Any:
+def of_pinv(g: Any, ans: Any, a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """Golub and Pereyra, 1973; for changes that keep the rank."""
+    if hermitian:  # of the lower triangle and its mirror image
+        low = triangles.lower(a)
+        whole = np.where(diagonal_mask(a), np.real(a), low + adjoint(low))
+        return mirrored(of_pinv(g, ans, whole), a, False)
     rows, columns = shape_of(a)[-2:]
     if rows >= columns:
         return cast(_of_tall_pinv(g, ans, a), a)
@@ -239,20 +176,44 @@ def _as_columns(x: Any, b: Any) -> Any:
     return np.expand_dims(x, -1) if len(shape_of(b)) == 1 else x
 
 
-def _of_solution(g: Any) -> Any:
-    if any(part is not None for part in g[1:]):
-        raise UserError("np.linalg.lstsq has a gradient of the solution only, not of residuals and singular values")
-    return g[0]
+def _all_four(g: Any) -> tuple[Any, ...]:
+    """Those of solution, residuals, rank and singular values; behind the last one that is read there may be none."""
+    return (*g, *(None,) * (4 - len(g)))
 
 
 def lstsq_of_matrix(g: Any, ans: Any, a: Any, b: Any, rcond: Any = None) -> Any:
-    inverse = np.linalg.pinv(a)
-    return of_pinv(_as_columns(_of_solution(g), b) @ turned(_as_columns(b, b)), inverse, a)
+    of_solution, of_residuals, _, of_values = _all_four(g)
+    inverse, right = np.linalg.pinv(a), _as_columns(b, b)
+    found: Any = 0
+    if of_solution is not None:
+        found = of_pinv(_as_columns(of_solution, b) @ turned(right), inverse, a)
+    if of_residuals is not None:
+        solution = inverse @ right
+        found = found - _of_remainder(of_residuals, a, right, solution) @ turned(solution)
+    if of_values is not None:
+        u, _, vh = np.linalg.svd(a, full_matrices=False)
+        found = found + scaled(conjugate(u), of_values) @ conjugate(vh)
+    return cast(found, a) if np.ndim(found) else np.zeros_like(a)
 
 
 def lstsq_of_right(g: Any, ans: Any, a: Any, b: Any, rcond: Any = None) -> Any:
-    found = turned(np.linalg.pinv(a)) @ _as_columns(_of_solution(g), b)
+    inverse, right = np.linalg.pinv(a), _as_columns(b, b)
+    of_solution, of_residuals, _, _ = _all_four(g)
+    found: Any = 0
+    if of_solution is not None:
+        found = turned(inverse) @ _as_columns(of_solution, b)
+    if of_residuals is not None:
+        found = found + _of_remainder(of_residuals, a, right, inverse @ right)
+    if not np.ndim(found):
+        return np.zeros_like(b)
     return cast(found[..., 0] if len(shape_of(b)) == 1 else found, b)
+
+
+def _of_remainder(g: Any, a: Any, right: Any, solution: Any) -> Any:
+    """The cotangent of ``right - a @ solution`` from that of its sums of squares, of which NumPy may give none."""
+    columns = counted(right, -1)
+    given = np.take(np.concatenate([g, columns * np.zeros_like(g, shape=())]), columns)
+    return 2 * given * np.conj(right - a @ solution)
 
 
 lstsq_rules = (lstsq_of_matrix, lstsq_of_right)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from jitmagic.errors import UserError
+from jitmagic.ops.gradients.factors import of_svdvals
 from jitmagic.ops.gradients.folds import of_extreme
-from jitmagic.ops.gradients.linear_algebra import of_svdvals
 from jitmagic.ops.gradients.pointwise import finite_divisor, modulus
 from jitmagic.ops.gradients.shapes import axes_of, cast, restore_axes, shape_of
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from jitmagic.errors import UserError
-from jitmagic.ops.gradients.linear_algebra import of_inv, of_svdvals
+from jitmagic.ops.gradients.factors import of_svdvals
+from jitmagic.ops.gradients.linear_algebra import of_inv
 from jitmagic.ops.gradients.norms import of_norm
 from jitmagic.ops.gradients.products import turned
 from jitmagic.ops.gradients.shapes import as_operand, cast, count_of, counted, shape_of

@@ -14,6 +14,7 @@ __all__ = ["MISSING", "groups"]
 INSTEAD: dict[str, tuple[str, ...]] = {
     "linalg.eig": ("np.linalg.eig(s)[0]", "np.abs(np.linalg.eig(s)[1])"),
     "broadcast_arrays": ("np.add(*np.broadcast_arrays(x, x[0]))",),
+    "linalg.svd": ("np.linalg.svd(x)[1]", "np.abs(np.linalg.svd(x)[0][:, :3])", "np.abs(np.linalg.svd(x)[2])"),
     "linalg.eigh": ("np.linalg.eigh(s)[0]", "np.abs(np.linalg.eigh(s)[1])"),
 }
 
@@ -21,11 +22,6 @@ INSTEAD: dict[str, tuple[str, ...]] = {
 MISSING: dict[str, str] = {
     text.strip(): reason
     for reason, texts in {
-        "residuals and singular values of np.linalg.lstsq": """np.linalg.lstsq(x, x[:, 0]); np.linalg.lstsq(x, y)[1];
-            np.linalg.lstsq(x, y)[3]""",
-        "vectors beside the square part, and of complex matrices": """np.linalg.svd(x); np.abs(np.linalg.svd(s)[0]);
-            np.abs(np.linalg.svd(x, full_matrices=False)[0]); np.abs(np.linalg.svd(x, full_matrices=False)[2]);
-            np.linalg.qr(x); np.linalg.qr(x, mode="r"); np.linalg.qr(s); np.linalg.qr(x.T)""",
         "sets: which elements stay is decided by comparing": """np.union1d(v, w); np.intersect1d(v, v);
             np.setdiff1d(v, w)""",
         "real or complex, as the values need": "np.emath.sqrt(v); np.emath.log(w)",

@@ -148,6 +148,11 @@ np.linalg.svd(x, compute_uv=False)
 np.linalg.svd(s)[1]
 np.abs(np.linalg.svd(s)[0])
 np.linalg.qr(x, mode="r")
+np.linalg.qr(x, mode="complete")
+np.linalg.qr(x, mode="raw")
+np.linalg.qr(x.T, mode="raw")
+np.linalg.svd(s, hermitian=True)[1]
+np.linalg.pinv(s, hermitian=True)
 np.linalg.qr(s)
 np.linalg.qr(x.T)
 np.linalg.pinv(x.T)
@@ -162,6 +167,7 @@ np.linalg.lstsq(x, x[:, 0] ** 2)[0]
 np.linalg.lstsq(x, y)[0]
 np.linalg.lstsq(x, y)[1]
 np.linalg.lstsq(x, y)[3]
+np.linalg.lstsq(x.T, y.T)
 np.linalg.tensorsolve(s.reshape(2, 2, 4), x[:2, :2])
 np.linalg.tensorinv(s.reshape(2, 2, 4))
 np.linalg.multi_dot([v, np.outer(v, w), w])
