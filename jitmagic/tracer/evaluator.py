@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
 from typing import Any
 
@@ -30,6 +30,7 @@ from jitmagic.tracer.output import OutputGraph
 from jitmagic.tracer.scopes import Scope
 from jitmagic.tracer.signals import NotConstant, Raised, Restart
 from jitmagic.tracer.sorting import sort
+from jitmagic.tracer.tails import Tail, after_call, stands_alone
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error, type_name
 from jitmagic.tracer.variables.binding import bind_arguments
@@ -73,6 +74,9 @@ class Evaluator:
         self.whole_rests: list[tuple[Sequence[ast.stmt], Sequence[ast.stmt]]] = [(frame.body, ())]
         """Blocks of which it is known what follows them to the end of the function: nothing, or other statements."""
         self.following: Sequence[ast.stmt] | None = None  # what follows the statement up to there, if that is known
+        self.tail: Tail | None = None  # the call whose callee may record what follows it
+        self.after_call: Callable[[VariableTracker], VariableTracker | None] | None = None
+        """Evaluates, with what this function returns, all that follows in its callers."""
         output.evaluators.add(self)
         for name in frame.code.co_cellvars:
             self.cells[name] = Cell(name)
@@ -433,9 +437,12 @@ class Evaluator:
             return made
         if child.frame.is_generator:
             raise Unsupported("generator", child.frame.code.co_qualname)
+        child.after_call = after_call(self, child, call[0])
         try:
             return child.run()
         except Unsupported as error:
+            if stands_alone(self, error):
+                raise Restart from None
             place = self.place(self.node)
             cause = Unsupported("callee-break", f"{child.frame.code.co_qualname}()", self.span)
             cause.inner = error

@@ -19,6 +19,7 @@ from jitmagic.tracer.operators import binary, compare, unary
 from jitmagic.tracer.rounds import bind_in_scope, count_rounds
 from jitmagic.tracer.scopes import Scope
 from jitmagic.tracer.signals import Raised
+from jitmagic.tracer.tails import note_callee
 from jitmagic.tracer.texts import ascii_text, format_text, repr_text, str_text
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error, type_name
@@ -316,6 +317,7 @@ def _call(tx: Evaluator, node: ast.Call) -> VariableTracker:
     if found is not None:
         return found
     args, kwargs = evaluate_arguments(tx, node)
+    note_callee(tx, node, function)
     return function.call(tx, args, kwargs)
 
 

@@ -43,7 +43,8 @@ class Policy:
 
     Keys are places: (number of the code, line, column, end line, end column, kind). ``opaque`` statements run as plain
     Python, ``no_inline`` calls are not looked into (each with the break that was the cause), ``rewritten``
-    statements are evaluated as the list of simpler ones that they map to. ``types`` are the guards on classes under
+    statements are evaluated as the list of simpler ones that they map to; ``tails`` are such lists with a
+    call whose callee may record what follows it, None where that has no form. ``types`` are the guards on classes under
     which that was learnt: calls with other classes may be captured where this one was not.
     """
 
@@ -53,6 +54,7 @@ class Policy:
     types: list[Guard] = field(default_factory=list)
     no_flow: dict[tuple[Any, ...], str] = field(default_factory=dict)
     whole: set[tuple[Any, ...]] = field(default_factory=set)
+    tails: dict[tuple[Any, ...], list[ast.stmt] | None] = field(default_factory=dict)
     no_ties: set[tuple[Any, ...]] = field(default_factory=set)
     _numbers: dict[CodeType, int] = field(default_factory=dict)
     _seen: dict[int, tuple[CodeType, int]] = field(default_factory=dict)

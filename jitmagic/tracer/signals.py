@@ -10,7 +10,7 @@ from jitmagic.errors import Unsupported
 if TYPE_CHECKING:
     from jitmagic.tracer.variables.base import VariableTracker
 
-__all__ = ["NotConstant", "PlainRun", "Raised", "Restart", "Returned", "without_frames"]
+__all__ = ["Finished", "NotConstant", "PlainRun", "Raised", "Restart", "Returned", "without_frames"]
 
 
 class Signal(BaseException):
@@ -23,6 +23,14 @@ class NotConstant(Signal):
 
 class Restart(Signal):
     """Throw this attempt away and trace again: the policy has learnt something (row N37)."""
+
+
+class Finished(Signal):
+    """A callee has recorded its own end on every way, and all that follows it in its callers too."""
+
+    def __init__(self, flow: Returned) -> None:
+        super().__init__(flow)
+        self.flow = flow
 
 
 class PlainRun(Signal):

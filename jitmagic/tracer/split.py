@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 import itertools
 from collections.abc import Callable, Iterator
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from jitmagic.errors import Unsupported
@@ -25,9 +26,11 @@ from jitmagic.tracer.outline import BLOCK
 from jitmagic.tracer.part_names import part_name
 from jitmagic.tracer.steady import is_steady
 
-__all__ = ["PIECE", "split"]
+__all__ = ["ALONE", "PIECE", "alone", "split"]
 
 PIECE = "jm_piece"  # attribute that tells a rewritten statement from the one it came from
+BREAK = "jm_break"  # of the piece that runs as plain Python: why
+ALONE = "jm_alone"  # of the piece that is one call, whose callee may record what follows: where the statement stood
 _SPLITTABLE = (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return, ast.If, ast.AugAssign)
 _LAZY = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.IfExp, ast.BoolOp, ast.JoinedStr)
 
@@ -39,9 +42,21 @@ def split(
 
     ``failing`` is None if every expression of the statement was evaluated: then it is the outcome of a test.
     """
+    splitter = _Splitter(statement, (BREAK, cause), function.__code__, function.__globals__)
     if failing is None:
-        return _split_test(statement, cause, function) if isinstance(statement, ast.If) else None
-    root = _evaluated_first(statement, function)
+        return _split_test(splitter, statement) if isinstance(statement, ast.If) else None
+    return _split_at(splitter, statement, failing)
+
+
+def alone(
+    statement: ast.stmt, call: ast.AST, code: CodeType, space: dict[str, Any], place: Any
+) -> list[ast.stmt] | None:
+    """The same pieces with nothing that breaks: in one of them, which has the mark ``place``, the call stands alone."""
+    return _split_at(_Splitter(statement, (ALONE, place), code, space), statement, call)
+
+
+def _split_at(splitter: _Splitter, statement: ast.stmt, failing: ast.AST) -> list[ast.stmt] | None:
+    root = _evaluated_first(statement, splitter)
     if root is None or any(isinstance(n, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom) for n in _inside(root)):
         return None
     path = _path(root, failing)
@@ -49,14 +64,14 @@ def split(
         return None
     if any(isinstance(n, ast.Compare) and len(n.ops) > 1 for n in path[:-1]):
         return None
-    return _Splitter(statement, cause, function).split(path)
+    return splitter.split(path)
 
 
-def _evaluated_first(statement: ast.stmt, function: FunctionType) -> ast.expr | None:
+def _evaluated_first(statement: ast.stmt, splitter: _Splitter) -> ast.expr | None:
     """The expression that the statement evaluates before it does anything else."""
     if not isinstance(statement, _SPLITTABLE):
         return None
-    if isinstance(statement, ast.AugAssign) and not is_steady(function, statement.target):
+    if isinstance(statement, ast.AugAssign) and not splitter.is_steady(statement.target):
         return None
     return statement.test if isinstance(statement, ast.If) else statement.value
 
@@ -79,10 +94,10 @@ def _path(root: ast.AST, target: ast.AST) -> list[ast.AST] | None:
 class _Splitter:
     """Names and marks follow from the place alone, so that every entry of a frame is split into the same pieces."""
 
-    def __init__(self, statement: ast.stmt, cause: Unsupported, function: FunctionType) -> None:
+    def __init__(self, statement: ast.stmt, mark: tuple[str, Any], code: CodeType, space: dict[str, Any]) -> None:
         self.statement = statement
-        self.cause = cause
-        self.function = function
+        self.mark = mark  # of the piece that the statement is taken apart for
+        self.is_steady = functools.partial(is_steady, code, space)
         self.pieces: list[ast.stmt] = []
         self.place = f"{getattr(statement, PIECE, '')}_{statement.lineno}_{statement.col_offset}"
 
@@ -97,12 +112,14 @@ class _Splitter:
                 is_called = isinstance(parent, ast.Call) and sibling is parent.func
                 replaced[id(sibling)] = self._hoist_function(sibling) if is_called else self._hoist(sibling)
         operands = {id(each): self._hoist(each) for each in _operands(failing)}
-        alone = _replace(failing, operands)
-        if self.cause.code == "callee-break" and isinstance(alone, ast.Call):
-            alone = _compiled_callee(alone)
-        elif not self.pieces and self._is_whole(failing):
-            return None
-        result = self.assign(alone, failing, breaks=True)
+        bare = _replace(failing, operands)
+        kind, cause = self.mark
+        if kind == BREAK:
+            if cause.code == "callee-break" and isinstance(bare, ast.Call):
+                bare = _compiled_callee(bare)
+            elif not self.pieces and self._is_whole(failing):
+                return None
+        result = self.assign(bare, failing, is_marked=True)
         replaced[id(failing)] = result
         self.pieces.append(self.marked(_replace(self.statement, replaced)))
         return self.pieces
@@ -121,7 +138,7 @@ class _Splitter:
         if isinstance(node, ast.Slice):
             bounds = [None if each is None else self._hoist(each) for each in (node.lower, node.upper, node.step)]
             return ast.copy_location(ast.Slice(*bounds), node)
-        if isinstance(node, ast.Constant | ast.Lambda) or is_steady(self.function, node):
+        if isinstance(node, ast.Constant | ast.Lambda) or self.is_steady(node):
             return node
         return self.assign(node, node)
 
@@ -131,14 +148,14 @@ class _Splitter:
             return ast.copy_location(ast.Attribute(self._hoist(node.value), node.attr, node.ctx), node)
         return node if isinstance(node, ast.Name) else self._hoist(node)
 
-    def assign(self, value: ast.expr, written: ast.expr, *, breaks: bool = False) -> ast.expr:
+    def assign(self, value: ast.expr, written: ast.expr, *, is_marked: bool = False) -> ast.expr:
         """A variable that holds ``value``, which is evaluated where ``written`` stood."""
         name = part_name(self.place, len(self.pieces), written)
         made = ast.Assign([ast.Name(name, ast.Store())], value)
         ast.copy_location(made, written)
         ast.fix_missing_locations(made)
-        if breaks:
-            made.jm_break = self.cause  # type: ignore[attr-defined] # a mark of ours on a syntax node
+        if is_marked:
+            setattr(made, *self.mark)
         self.pieces.append(self.marked(made))
         return ast.copy_location(ast.Name(name, ast.Load()), written)
 
@@ -202,17 +219,16 @@ def _replace(node: Any, by: dict[int, ast.expr]) -> Any:
     return made
 
 
-def _split_test(statement: ast.If, cause: Unsupported, function: FunctionType) -> list[ast.stmt]:
+def _split_test(splitter: _Splitter, statement: ast.If) -> list[ast.stmt]:
     """``if test: ...`` whose outcome only the data decide: the test stays in the graph, its outcome is a break::
 
     _jm_0 = test
     _jm_1 = True if _jm_0 else False      # plain Python
     if _jm_1: ...
     """
-    splitter = _Splitter(statement, cause, function)
     value = splitter.assign(statement.test, statement.test)
     outcome = ast.IfExp(value, ast.Constant(True), ast.Constant(False))
-    decided = splitter.assign(ast.copy_location(outcome, statement.test), statement.test, breaks=True)
+    decided = splitter.assign(ast.copy_location(outcome, statement.test), statement.test, is_marked=True)
     branch = copy.copy(statement)
     branch.test = decided
     return [*splitter.pieces, splitter.marked(branch)]

@@ -34,6 +34,8 @@ from jitmagic.tracer.operators import in_place
 from jitmagic.tracer.resume import BreakHere
 from jitmagic.tracer.rounds import SHORT_LOOP, count_rounds, unpack_into
 from jitmagic.tracer.signals import NotConstant, Restart, Returned
+from jitmagic.tracer.split import ALONE
+from jitmagic.tracer.tails import run_alone, tail_of
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
@@ -121,6 +123,8 @@ def run_statement(tx: Evaluator, node: ast.stmt) -> Flow:
         raise BreakHere(node, cause)
     if place in policy.rewritten:
         return run_block(tx, policy.rewritten[place])
+    if (pieces := tail_of(tx, place)) is not None:
+        return _run_way(tx, pieces, tx.following)
     before, tx.node = tx.node, node
     tx.active.append(node)
     try:
@@ -181,6 +185,8 @@ _TARGETS: dict[type[ast.expr], Callable[[Evaluator, Any, VariableTracker], None]
 def _assign(tx: Evaluator, node: ast.Assign) -> Flow:
     if (by_cases := _by_cases(tx, node)) is not None:
         return run_statement(tx, by_cases)
+    if hasattr(node, ALONE):
+        return run_alone(tx, node)
     value = tx.eval(node.value)
     for target in node.targets:
         assign(tx, target, value)

@@ -1,5 +1,7 @@
 """Takes an ``if`` whose way only the data decide, records all that follows it on both ways, to the end of the function.
 
+In a callee that is inlined that includes what follows in its callers (``tails``).
+
 Nothing is joined: each way has its own effects and returns what it likes. One number tells which way the call went,
 and the program around the graph goes on as that way does.
 
@@ -34,10 +36,10 @@ from jitmagic.tracer.flow.finish import add_flow, check_operands, link, own_node
 from jitmagic.tracer.flow.moments import Moment
 from jitmagic.tracer.flow.record import LEFT, Ended, Recorder, recorded
 from jitmagic.tracer.flow.values import meta_of, refuse, value_of
-from jitmagic.tracer.signals import Raised, Returned
+from jitmagic.tracer.signals import Finished, Raised, Returned
+from jitmagic.tracer.tails import run_to_the_end
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
-from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.number import RunTimeNumber
 
 if TYPE_CHECKING:
@@ -75,7 +77,9 @@ class Endings(VariableTracker):
 def capture_endings(tx: Evaluator, node: ast.If, test: VariableTracker, rest: Sequence[ast.stmt]) -> Ended | None:
     """How the statement ended, recorded with ``rest``, all that follows it in the function; None without a form."""
     output = tx.output
-    if tx.parent is not None or output.differentiating or output.tensors is not None or meta_of(test) is None:
+    if tx.parent is not None and tx.after_call is None:
+        return None
+    if output.differentiating or output.tensors is not None or meta_of(test) is None:
         return None
     if output.flow is not None and output.flow.endings is None:
         return None
@@ -95,22 +99,26 @@ def capture_endings(tx: Evaluator, node: ast.If, test: VariableTracker, rest: Se
         recorder.add(Branch(value_of(tx, test), *blocks))
         return Ended(Returned(LEFT))
 
-    return recorded(tx, node, capture, _finish, form=FORM)
+    ended = recorded(tx, node, capture, _finish, form=FORM)
+    if ended is not None and ended.flow is not None and tx.after_call is not None:
+        raise Finished(ended.flow)
+    return ended
 
 
 def _record_to_the_end(tx: Evaluator, recorder: Recorder, statements: Sequence[ast.stmt]) -> None:
-    tx.whole_rests.append((statements, ()))
     try:
-        flow = tx.language.run_block(tx, statements)
+        value = run_to_the_end(tx, statements)
     except Raised as raised:
         if isinstance(raised.error, NameError):
             raise
         recorder.add(Leave())
         return
-    finally:
-        tx.whole_rests.pop()
-    if flow is None or flow.kind != LEFT:
-        _end(tx, recorder, Constant(None) if flow is None or flow.value is None else flow.value)
+    if value is not None:
+        _end(_outermost(tx), recorder, value)
+
+
+def _outermost(tx: Evaluator) -> Evaluator:
+    return tx if tx.parent is None else _outermost(tx.parent)
 
 
 def _end(tx: Evaluator, recorder: Recorder, value: VariableTracker) -> None:

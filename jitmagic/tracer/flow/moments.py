@@ -35,15 +35,17 @@ class Moment:
 
     def __init__(self, tx: Evaluator, *values: Any) -> None:
         output = tx.output
-        self._tx = tx
-        self._locals = dict(tx.locals)
+        frames = list(_frames(tx))
+        self._output = output
+        self._locals = [(frame, dict(frame.locals)) for frame in frames]
         self._effects = list(output.effects)
         self._tables = [(table, dict(table)) for table in _tables(output)]
         real = {id(entry[0]) for table in (output.tracked, *_pairs(output)) for entry in table.values()}
         self._objects: list[tuple[Any, dict[str, Any]]] = []
         self._containers: list[tuple[Any, Any]] = []
         known = [table.values() for table in _tables(output)]
-        for each in _reachable([tx.locals.values(), tx.cells.values(), output.effects, values, *known]):
+        variables = [table.values() for frame in frames for table in (frame.locals, frame.cells)]
+        for each in _reachable([*variables, output.effects, values, *known]):
             fields = dict(_fields(each))
             self._objects.append((each, fields))
             self._containers += [
@@ -60,8 +62,9 @@ class Moment:
 
     def show(self) -> None:
         """The trackers hold what they held then."""
-        self._tx.locals = dict(self._locals)
-        self._tx.output.effects[:] = self._effects
+        for frame, local in self._locals:
+            frame.locals = dict(local)
+        self._output.effects[:] = self._effects
         for each, fields in self._objects:
             for name in [n for n, _ in _fields(each) if n not in fields]:
                 object.__delattr__(each, name)
@@ -75,6 +78,14 @@ class Moment:
 
 OWN = (VariableTracker, Cell, Effect)
 CONTAINERS = (list, dict, set, deque)
+
+
+def _frames(tx: Evaluator) -> Iterator[Evaluator]:
+    """The frame and its callers."""
+    frame: Evaluator | None = tx
+    while frame is not None:
+        yield frame
+        frame = frame.parent
 
 
 def _members(container: Any) -> list[Any]:

@@ -19,7 +19,7 @@ from jitmagic.tracer.flow.state import changed, snapshot
 from jitmagic.tracer.flow.values import Unavailable, refuse
 from jitmagic.tracer.output import OutputGraph
 from jitmagic.tracer.resume import BreakHere
-from jitmagic.tracer.signals import NotConstant, Raised, Restart, Returned
+from jitmagic.tracer.signals import Finished, NotConstant, Raised, Restart, Returned
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["LEFT", "Ended", "Loop", "Recorder", "recorded"]
 
 LEFT = "left"  # how a block ended whose end has been recorded already
-FAILURES = (Unsupported, NotConstant, DataDependentSize, Raised, BreakHere)
+FAILURES = (Unsupported, NotConstant, DataDependentSize, Raised, BreakHere, Finished)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.conformance.language import (
     breaking,
+    callees,
     classes,
     control,
     data,
@@ -20,7 +21,7 @@ from tests.conformance.language import (
 )
 from tests.conformance.runner import Outcome, Program, run
 
-FAMILIES = (functions, control, generators, classes, library, effects, data, studies, stories, breaking)
+FAMILIES = (functions, control, generators, classes, library, effects, data, studies, stories, breaking, callees)
 ROWS = [row for family in FAMILIES for row in family.ROWS]
 
 
