@@ -26,6 +26,7 @@ from jitmagic.tracer import (
     operator_calls,
     optimizer_calls,
     output_calls,
+    report_calls,
     schedules,
     slot_calls,
 )
@@ -147,6 +148,7 @@ BUILTINS: dict[Any, Handler] = {
     **iteration_calls.ROWS,
     **operator_calls.ROWS,
     **output_calls.ROWS,
+    **report_calls.ROWS,
     **function_calls.ROWS,
     **gradient_calls.ROWS,
     **graph_calls.ROWS,

@@ -6,7 +6,7 @@ thrown away leaves nothing behind.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ __all__ = [
     "Effect",
     "GlobalEffect",
     "GradientEffect",
+    "HelperEffect",
     "ItemEffect",
     "MetadataEffect",
     "MethodEffect",
@@ -172,6 +173,16 @@ class CallEffect(Effect):
         parts = [emit.value(a) for a in self.args]
         parts += [f"{k}={emit.value(v)}" for k, v in self.kwargs.items()]
         emit.line(f"{self.function}({', '.join(parts)})")
+
+
+@dataclass(eq=False)
+class HelperEffect(CallEffect):
+    """The same by a function of ours that does what ``function`` does."""
+
+    helper: Callable[..., None] = field(kw_only=True)
+
+    def replay(self, emit: Emitter) -> None:
+        emit.line(f"{emit.constant(self.helper)}({', '.join(emit.value(a) for a in self.args)})")
 
 
 @dataclass(eq=False)

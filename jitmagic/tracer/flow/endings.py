@@ -29,6 +29,7 @@ from jitmagic.tracer.effects import (
     ContentsEffect,
     Effect,
     GlobalEffect,
+    HelperEffect,
     ItemEffect,
 )
 from jitmagic.tracer.emit import Emitter
@@ -49,7 +50,15 @@ __all__ = ["Endings", "capture_endings", "write_effects", "write_ending"]
 
 FORM = "endings"
 MOST = 8  # ways to the end of one function
-EFFECTS = (AttributeEffect, CallEffect, CellEffect, ContentsEffect, GlobalEffect, ItemEffect)  # made after the graph
+EFFECTS = (
+    AttributeEffect,
+    CallEffect,
+    CellEffect,
+    ContentsEffect,
+    GlobalEffect,
+    HelperEffect,
+    ItemEffect,
+)  # made after the graph
 
 
 @dataclass(slots=True)

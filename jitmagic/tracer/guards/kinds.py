@@ -31,6 +31,7 @@ from jitmagic.tracer.guards.naming import (
     value_text,
 )
 from jitmagic.tracer.guards.source import CellObjectSource, CellSource, ClosureSource, LocalSource, Source
+from jitmagic.tracer.reports import is_loud
 
 __all__ = [
     "NAMES",
@@ -42,6 +43,7 @@ __all__ = [
     "expression_guard",
     "identity_guard",
     "length_guard",
+    "quiet_guard",
     "short_text",
     "type_guard",
     "writeable_guard",
@@ -54,6 +56,7 @@ NAMES: dict[str, Any] = {
     "layout": layout,
     "layout_text": layout_text,
     "errstate": errstate,
+    "is_loud": is_loud,
     "errstate_text": errstate_text,
     "is_grad_enabled": is_grad_enabled,
     "name_now": name_now,
@@ -219,6 +222,19 @@ def no_alias_guard(sources: tuple[Source, ...]) -> Guard:
         others=sources[1:],
         about=" is ".join(shown) if is_pair else f"number of objects among {', '.join(shown)}",
         form=("distinct",),
+    )
+
+
+def quiet_guard(source: Source) -> Guard:
+    """No filter makes an exception of a warning: what follows the warning is reached."""
+    return Guard(
+        "WARNINGS",
+        source,
+        "not is_loud()",
+        "no warning is an exception",
+        "'some warning is an exception' if is_loud() else 'no warning is an exception'",
+        about="warnings.filters",
+        remedy="call the function under filters that show or ignore its warnings",
     )
 
 

@@ -221,7 +221,6 @@ def f(x):
     return y + 1
 """,
         ["A(4)"],
-        breaks=1,
     ),
     Program(
         "exception leaves after effects",
