@@ -18,11 +18,13 @@ from jitmagic.ops.registry import by_name, op
 
 __all__ = [
     "ABS",
+    "COUNT",
     "EXTREMES",
     "NUMBER_FUNCTIONS",
     "NUMBER_OPS",
     "ROUND",
     "ROUND_TO",
+    "SIZE",
     "SLICE_BOUND",
     "TO_FLOAT",
     "TO_INT",
@@ -182,6 +184,26 @@ def _slice_bound(value: int, size: int) -> int:
 
 
 SLICE_BOUND = NumberOp(op("py_slice_bound", _slice_bound, meta=lambda call: Inferred(PyMeta(int))), lambda *kinds: int)
+
+
+def _as_size(value: int) -> int:
+    """The number of elements of an axis. Raises as NumPy does for a negative one."""
+    if value < 0:
+        raise ValueError("negative dimensions are not allowed")
+    return value
+
+
+def _as_count(value: int) -> int:
+    """The length of a range from 0."""
+    return max(value, 0)
+
+
+def _integer(call: Arguments) -> Inferred:
+    return Inferred(PyMeta(int))
+
+
+SIZE = NumberOp(op("py_size", _as_size, meta=_integer, raises=True), lambda *kinds: int)
+COUNT = NumberOp(op("py_count", _as_count, meta=_integer), lambda *kinds: int)
 
 TRUTH = op("py_truth", _own(operator.truth), meta=lambda call: Inferred(PyMeta(bool)), raises=True)
 

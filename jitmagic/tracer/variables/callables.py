@@ -33,6 +33,7 @@ from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, run
 from jitmagic.tracer.variables.construction import bare_instance, construct
+from jitmagic.tracer.variables.counts import with_sizes
 from jitmagic.tracer.variables.descriptors import HEAP_TYPE, guard_protocol, is_data
 from jitmagic.tracer.variables.functions import BoundMethod, FunctionTracker
 from jitmagic.tracer.variables.iterators import SequenceIterator
@@ -92,6 +93,7 @@ class NumpyFunction(CallableTracker):
     ) -> VariableTracker:
         found = lookup(self.value)
         if found is not None:
+            args, kwargs = with_sizes(tx, self.value, args, kwargs)
             return tx.call_form(*found, args, kwargs)
         if self.value in tx.language.builtins:
             return tx.language.call_builtin(tx, self, args, kwargs)
