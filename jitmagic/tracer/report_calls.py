@@ -11,7 +11,7 @@ from jitmagic.errors import Unsupported
 from jitmagic.tracer.call_rows import Handler
 from jitmagic.tracer.effects import HelperEffect
 from jitmagic.tracer.evaluator import Evaluator
-from jitmagic.tracer.guards.kinds import quiet_guard
+from jitmagic.tracer.guards.loud import quiet_guard
 from jitmagic.tracer.reports import give_log, give_root_log, give_warning, is_loud
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.callables import ClassTracker

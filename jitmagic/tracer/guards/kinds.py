@@ -43,7 +43,6 @@ __all__ = [
     "expression_guard",
     "identity_guard",
     "length_guard",
-    "quiet_guard",
     "short_text",
     "type_guard",
     "writeable_guard",
@@ -222,19 +221,6 @@ def no_alias_guard(sources: tuple[Source, ...]) -> Guard:
         others=sources[1:],
         about=" is ".join(shown) if is_pair else f"number of objects among {', '.join(shown)}",
         form=("distinct",),
-    )
-
-
-def quiet_guard(source: Source) -> Guard:
-    """No filter makes an exception of a warning: what follows the warning is reached."""
-    return Guard(
-        "WARNINGS",
-        source,
-        "not is_loud()",
-        "no warning is an exception",
-        "'some warning is an exception' if is_loud() else 'no warning is an exception'",
-        about="warnings.filters",
-        remedy="call the function under filters that show or ignore its warnings",
     )
 
 
