@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from jitmagic.aot.joint.watches import DropWatches
+from jitmagic.aot.own_copies import OwnCopies
+from jitmagic.aot.same_views import SameViews
 from jitmagic.aot.stores import StoreParts, surely_casts
 from jitmagic.graph import Graph, Node, ShapeEnv
 from jitmagic.graph.passes import CommonSubexpressions, DeadCode, Pass, run_passes
@@ -15,7 +17,13 @@ __all__ = ["may_drop", "simplify_pure"]
 
 def simplify_pure(graph: Graph, *, kept_writes: bool = False) -> Graph:
     """Verified after each pass."""
-    passes: tuple[Pass, ...] = (DropWatches(), CommonSubexpressions(_written), DeadCode(may_drop))
+    passes: tuple[Pass, ...] = (
+        DropWatches(),
+        CommonSubexpressions(_written),
+        SameViews(),
+        OwnCopies(),
+        DeadCode(may_drop),
+    )
     if kept_writes:
         passes = (*passes, StoreParts())
     return run_passes(graph, passes, pure=not kept_writes)

@@ -33,5 +33,5 @@ def _compile_for_cuda(graph: Graph, examples: Sequence[Any] | None = None) -> An
 
 
 register_backend("eager", compile_eager, pure=False)
-register_backend("numba", _compile_graph)
+register_backend("numba", _compile_graph, keeps_writes=True)
 register_backend("numba_cuda", _compile_for_cuda)

@@ -25,19 +25,24 @@ class Pending(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A backend and what it wants: ``pure`` graphs only (made by ``jitmagic.aot``), or captured ones as they are."""
+    """A backend and what it wants: ``pure`` graphs only (made by ``jitmagic.aot``), or captured ones as they are.
+
+    One that ``keeps_writes`` takes pure graphs that end in copies into their inputs; it makes these when nothing can go
+    wrong any more.
+    """
 
     name: str
     compile: Backend
     pure: bool
+    keeps_writes: bool = False
 
 
 _entries: dict[str, Entry] = {}
 
 
-def register_backend(name: str, compile: Backend, *, pure: bool = True) -> None:
+def register_backend(name: str, compile: Backend, *, pure: bool = True, keeps_writes: bool = False) -> None:
     """Make ``backend=name`` mean ``compile(graph, example_inputs) -> run(inputs) -> outputs``; replaces an old one."""
-    _entries[name] = Entry(name, compile, pure)
+    _entries[name] = Entry(name, compile, pure, keeps_writes)
 
 
 def list_backends() -> list[str]:

@@ -104,7 +104,7 @@ def lower(graph: Graph, examples: Sequence[Any], options: Options) -> Lowered:
     loops = _loop_kernels(graph)
     beside = list(loops)
     _lower_flows(graph, options, beside)
-    variants = _Variants(graph, _with_options(entry, options), examples, beside)
+    variants = _Variants(graph, _compiler(entry, options), examples, beside)
     compiled = variants.known[0]
     direct = _direct(compiled)
     run = undoing(direct or _or_bail(variants), graph)
@@ -112,10 +112,12 @@ def lower(graph: Graph, examples: Sequence[Any], options: Options) -> Lowered:
     return replace(described, gradient=gradient_record(compiled.pure_graph), loops=loops, beside=beside)
 
 
-def _with_options(entry: base.Entry, options: Options) -> Any:
+def _compiler(entry: base.Entry, options: Options) -> Callable[[Graph, Sequence[Any]], CompiledGraph]:
     """Our own backend approximates if asked to; others do not know the word."""
-    compile: Any = entry.compile
-    return functools.partial(compile, fastmath=True) if options.fastmath and entry.name == "numba" else compile
+    backend: Any = entry.compile
+    if options.fastmath and entry.name == "numba":
+        backend = functools.partial(backend, fastmath=True)
+    return functools.partial(compile_inference, backend=backend, keep_input_mutations=entry.keeps_writes)
 
 
 def _interpreted(graph: Graph, examples: Sequence[Any] | None = None) -> Callable[[Sequence[Any]], list[Any]]:
@@ -247,12 +249,18 @@ class _Variants:
     The kernels of all but the first way are added to ``beside``.
     """
 
-    def __init__(self, graph: Graph, backend: Any, examples: Sequence[Any], beside: list[Kernel]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        compile: Callable[[Graph, Sequence[Any]], CompiledGraph],
+        examples: Sequence[Any],
+        beside: list[Kernel],
+    ) -> None:
         self._beside = beside
         self._graph = graph
-        self._backend = backend
+        self._compile = compile
         self._lock = threading.Lock()
-        self.known: list[CompiledGraph] = [compile_inference(graph, examples, backend)]
+        self.known: list[CompiledGraph] = [compile(graph, examples)]
 
     def __call__(self, arguments: list[Any]) -> list[Any]:
         compiled = self.known[0]
@@ -275,7 +283,7 @@ class _Variants:
         if len(self.known) >= _VARIANTS:
             raise Bail
         try:
-            compiled = compile_inference(self._graph, arguments, self._backend)
+            compiled = self._compile(self._graph, arguments)
         except Exception as error:  # there is no form for this way: plain Python has one
             raise Bail from error
         self._beside += _kernels(compiled.program)

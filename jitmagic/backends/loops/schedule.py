@@ -41,11 +41,21 @@ Step: TypeAlias = Call | Launch
 
 @dataclass(slots=True)
 class Schedule:
-    """``steps`` in running order; ``marks`` says for each call of the graph where it went."""
+    """``steps`` in running order; ``marks`` says for each call of the graph where it went.
+
+    Behind the outputs of the graph that a caller gets stand ``stored`` ones, which only copies into inputs read.
+    """
 
     graph: Graph
+    stored: int = 0
     steps: list[Step] = field(default_factory=list)
     marks: dict[Node, str] = field(default_factory=dict)
+
+    @property
+    def results(self) -> list[Node]:
+        """What a caller gets."""
+        outputs = self.graph.outputs
+        return outputs[: len(outputs) - self.stored]
 
     @property
     def launches(self) -> Iterator[Launch]:

@@ -17,7 +17,10 @@ from jitmagic.ops.functional import UPDATE, UPDATE_INDEX, PureCall, ViewStep
 from jitmagic.ops.lowering import View
 
 __all__ = [
+    "fits_over",
+    "is_alike",
     "is_index_update",
+    "is_plain_path",
     "is_plain_ufunc",
     "is_plain_update",
     "is_subscript",
@@ -35,12 +38,17 @@ def is_plain_update(node: Node) -> bool:
 
     (A ``reshape`` may be a copy.)
     """
-    return node.op is UPDATE and not node.kwargs and all(map(_is_surely_view, node.args[2]))
+    return node.op is UPDATE and not node.kwargs and is_plain_path(node.args[2])
+
+
+def is_plain_path(path: Sequence[ViewStep]) -> bool:
+    """Whether each step gives a view, of any array."""
+    return all(map(_is_surely_view, path))
 
 
 def is_index_update(node: Node) -> bool:
     """An update of the elements that an index array or a mask picks, of parts as above."""
-    return node.op is UPDATE_INDEX and not node.kwargs and all(map(_is_surely_view, node.args[2]))
+    return node.op is UPDATE_INDEX and not node.kwargs and is_plain_path(node.args[2])
 
 
 TURNS = ("T", "mT", "transpose", "swapaxes")  # of an array by these names, as attribute or method
@@ -72,7 +80,7 @@ def outputs_in_place(plan: Schedule) -> dict[Node, Node]:
     found: dict[Node, Node] = {}
     for k, step in enumerate(plan.steps):
         if isinstance(step, Call) and is_plain_ufunc(step.node):
-            free = (a for a in step.node.args if lives.is_free(a, k) and _is_alike(a, step.node))
+            free = (a for a in step.node.args if lives.is_free(a, k) and is_alike(a, step.node))
             operand = next(free, None)
             if operand is not None:
                 found[step.node] = operand
@@ -93,7 +101,7 @@ def results_over_operands(plan: Schedule, together: Mapping[int, Sequence[Launch
             pairs = found[id(step)] = {}
             for name, result in step.built.outputs.items():
                 fits = (
-                    n for n, node in free.items() if _fits_over(step.built.kernel, n, name) and _is_alike(node, result)
+                    n for n, node in free.items() if fits_over(step.built.kernel, n, name) and is_alike(node, result)
                 )
                 operand = next((n for n in fits if _is_apart(free[n], step, members)), None)
                 if operand is not None:
@@ -102,7 +110,7 @@ def results_over_operands(plan: Schedule, together: Mapping[int, Sequence[Launch
     return {key: pairs for key, pairs in found.items() if pairs}
 
 
-def _fits_over(kernel: Kernel, operand: str, result: str) -> bool:
+def fits_over(kernel: Kernel, operand: str, result: str) -> bool:
     """Whether each element is read only where, and before, that of the result is written."""
     stores = [s for s in kernel.body if isinstance(s, Store | Fold) and s.access.operand == result]
     whole = tuple(map(Index, range(kernel.ndim)))
@@ -125,7 +133,7 @@ def is_plain_ufunc(node: Node) -> bool:
     return isinstance(call, np.ufunc) and call.nout == 1 and call.signature is None and not node.kwargs
 
 
-def _is_alike(operand: Node, node: Node) -> bool:
+def is_alike(operand: Node, node: Node) -> bool:
     """Equal dtype, sizes in every call, and strides of a dense array."""
     a, b = operand.meta, node.meta
     if not isinstance(a, ArrayMeta) or not isinstance(b, ArrayMeta) or b.scalar or a.scalar or not b.ndim:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from jitmagic.aot.stores import surely_casts
 from jitmagic.backends.base import Bail
 from jitmagic.backends.loops.bodies import Built
 from jitmagic.backends.loops.buffers import last_reads
+from jitmagic.backends.loops.inputs_in_place import InPlace
 from jitmagic.backends.loops.ir import Fold, Kernel, Strided
 from jitmagic.backends.loops.nest import make_nest
 from jitmagic.backends.loops.operands import dense_axes
@@ -41,10 +43,11 @@ from jitmagic.backends.native.compile import compile_kernel
 from jitmagic.backends.native.inner_loop import inner_loop
 from jitmagic.backends.native.launch import make_launcher
 from jitmagic.backends.numba_cpu.chains import Chain, chained, rows_of
+from jitmagic.backends.numba_cpu.committing import put_back, write_copies, write_in_place
 from jitmagic.backends.numba_cpu.conditions import listened, quiet, unheard
 from jitmagic.backends.numba_cpu.folds import combine_source
 from jitmagic.backends.numba_cpu.joining import join_of, write_join
-from jitmagic.backends.numba_cpu.scratch import Scratch
+from jitmagic.backends.numba_cpu.scratch import Kind, Scratch
 from jitmagic.backends.numba_cpu.scratch_lines import with_scratch
 from jitmagic.backends.numba_cpu.sizes import packed_strides, polynomial_text, product
 from jitmagic.backends.numba_cpu.spelling import spelled, spelled_part
@@ -60,6 +63,7 @@ from jitmagic.ops.record import Op
 __all__ = ["Host", "write_host"]
 
 _numbers = count()
+NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,9 @@ class Writer:
     chains: Mapping[int, Chain] = field(default_factory=dict)
     targets: Mapping[Node, Node] = field(default_factory=dict)  # values that are computed where an update wants them
     has_products: bool = False
+    copies: Sequence[Node] = ()
+    old: Mapping[int, Mapping[str, InPlace]] = field(default_factory=dict)  # what kernels keep of inputs they change
+    saved: list[Kind] = field(default_factory=list)  # arrays that what was there is kept in
 
     # ------------------------------------------------------------ names and values
 
@@ -155,21 +162,26 @@ class Writer:
                 self.names[node] = self.constant(node.value, "c")
         for node in graph.inputs:
             self.bind_sizes(node)
-        self.shown = {node.storage for node in graph.outputs}
+        self.shown = {node.storage for node in self.plan.results}
         dies = last_reads(self.plan)
         self.in_place = updates_in_place(self.plan)
         self.outputs = outputs_in_place(self.plan)
         self.loops = loops_in_place(self.plan)
-        for k, step in enumerate(self.plan.steps):
+        computing = [step for step in self.plan.steps if id(step) not in self.old]
+        for k, step in enumerate(computing):
             (self.call if isinstance(step, Call) else self.launch)(step)  # type: ignore[arg-type]  # matched by kind
             kept = self.kept(step)
             dead = [self.names[n] for n in dies.get(k, ()) if self.names.get(n) not in kept or n is step_node(step)]
             if dead:
                 self.lines.append(f"    del {', '.join(dead)}")
-        self.lines.append(f"    return [{', '.join(self.names[n] for n in graph.outputs)}]")
-        handed_out = {self.names.get(node.storage) for node in graph.outputs}
-        lines, kinds = with_scratch(self.lines, [(k, n) for k, n in self.fresh if self.names[n] not in handed_out])
-        self.scope |= {"spaces": [], "Scratch": Scratch, "kinds": kinds}
+        write_in_place(self, [step for step in self.plan.launches if id(step) in self.old])
+        write_copies(self, self.copies)
+        results = self.plan.results
+        self.lines.append(f"    return [{', '.join(self.names[n] for n in results)}]")
+        handed_out = {self.names.get(node.storage) for node in results}
+        fresh = [(k, n) for k, n in self.fresh if self.names[n] not in handed_out]
+        lines, kinds = with_scratch(self.lines, fresh, borrowed=bool(self.saved))
+        self.scope |= {"spaces": [], "Scratch": Scratch, "kinds": kinds, "saved": self.saved}
         return "\n".join(lines) + "\n"
 
     def kept(self, step: Step) -> set[str | None]:
@@ -309,12 +321,17 @@ class Writer:
         built = step.built
         kernel = built.kernel
         arguments = self.arguments(built)
-        self.scope[kernel.name] = self.natives[kernel.name].address
-        extents = self.extents(built, self.parts(built))
-        self.run_kernel(kernel.form, kernel.name, f"{extents}, {arguments}", kernel.flags, _lines(step.nodes))
+        self.run_built(step, arguments)
         if kernel.shape == "R":
             for fold in (s for s in kernel.body if isinstance(s, Fold)):
                 self.combine(fold, self.names[built.outputs[fold.access.operand]], product(list(built.sizes)))
+
+    def run_built(self, step: Launch, arguments: str, undo: str = "") -> None:
+        """Launch a kernel whose operands are there; ``undo`` is a statement for the case that it met something."""
+        built, kernel = step.built, step.built.kernel
+        self.scope[kernel.name] = self.natives[kernel.name].address
+        extents = self.extents(built, self.parts(built))
+        self.run_kernel(kernel.form, kernel.name, f"{extents}, {arguments}", kernel.flags, _lines(step.nodes), undo)
 
     def launch_chain(self, chain: Chain, step: Launch) -> None:
         """All of a chain in the place of its first; the others only give names to what it has made."""
@@ -333,10 +350,10 @@ class Writer:
         extents = f"{self.size(chain.rows)}, {self.size(self.told(work))}"
         self.run_kernel(chain.form, name, f"{extents}, {arguments}", chain.flags, _lines(chain.nodes))
 
-    def arguments(self, built: Built) -> str:
-        """Allocate the results of a kernel; gives the operands of its launch."""
+    def arguments(self, built: Built, kept: Mapping[str, str] = NOTHING) -> str:
+        """Allocate the results of a kernel; gives the operands of its launch. ``kept`` names those for old values."""
         kernel = built.kernel
-        values: dict[str, str] = {name: self.names[node] for name, node in built.inputs.items()}
+        values: dict[str, str] = {name: self.names[node] for name, node in built.inputs.items()} | dict(kept)
         parts = self.parts(built)
         for name, node in built.outputs.items():
             if node in self.targets:
@@ -358,10 +375,10 @@ class Writer:
                 values[operand.name] = f"int({values[operand.name]})"
         return ", ".join(values[o.name] for o in kernel.operands)
 
-    def run_kernel(self, form: str, name: str, arguments: str, flags: int, comment: str) -> None:
+    def run_kernel(self, form: str, name: str, arguments: str, flags: int, comment: str, undo: str = "") -> None:
         launcher = self.constant(make_launcher(form), "launch")
         self.lines.append(f"    r = {launcher}({name}, 0, {arguments})  # {comment}")
-        self.lines.append(f"    if r and listened(r, {flags}): raise Bail")
+        self.lines.append(f"    if r and listened(r, {flags}): {undo}{'; ' if undo else ''}raise Bail")
 
     def is_fold(self, kernel: Kernel, name: str) -> bool:
         return any(isinstance(s, Fold) and s.access.operand == name for s in kernel.body)
@@ -448,20 +465,29 @@ def _lines(nodes: Sequence[Node]) -> str:
 
 
 def write_host(
-    plan: Schedule, natives: dict[str, Native], together: Sequence[Chain], direct: Mapping[Node, Node]
+    plan: Schedule,
+    natives: dict[str, Native],
+    together: Sequence[Chain],
+    direct: Mapping[Node, Node],
+    copies: Sequence[Node] = (),
+    old: Mapping[int, Mapping[str, InPlace]] = NOTHING,
 ) -> Host:
     """Write, compile and bind the host program.
 
-    ``together`` are the launches that share a kernel, ``direct`` the values that are computed where updates want them.
+    ``together`` are the launches that share a kernel, ``direct`` the values that are computed where updates want them,
+    ``copies`` the ``copy_into`` nodes that follow when all has been computed, ``old`` what each kernel that changes
+    inputs keeps of them.
     """
     has_products = calls_products(plan.steps)
     writer = Writer(plan, natives, chains=chained(together), targets=direct, has_products=has_products)
+    writer.copies, writer.old = copies, old
     writer.scope |= {
         "empty": np.empty,
         "zeros": np.zeros,
         "ndarray": np.ndarray,
         "Bail": Bail,
         "listened": listened,
+        "put_back": put_back,
         "parts": parts,
         "copy_layout": copy_layout,
         "kept": list(natives.values()),

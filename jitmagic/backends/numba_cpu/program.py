@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from jitmagic.backends.loops.inputs_in_place import InPlace, inputs_in_place, keep_old, put_last
 from jitmagic.backends.loops.ir import Kernel as LoopKernel
 from jitmagic.backends.loops.recipes import approximated
 from jitmagic.backends.loops.schedule import Launch, Schedule, schedule
@@ -14,6 +15,7 @@ from jitmagic.backends.loops.updates import results_over_operands, updates_in_pl
 from jitmagic.backends.native.compile import Kernel, compile_kernel
 from jitmagic.backends.native.worker import defer
 from jitmagic.backends.numba_cpu.chains import Chain, chained, chains
+from jitmagic.backends.numba_cpu.committing import copies_texts, without_copies
 from jitmagic.backends.numba_cpu.emit import emit, emit_chain
 from jitmagic.backends.numba_cpu.folds import combine_texts
 from jitmagic.backends.numba_cpu.host import write_host
@@ -72,25 +74,33 @@ def compile_graph(
     """Fuse, emit and compile; ``examples`` are not looked at. ``smallest``: see ``schedule``.
 
     With ``fastmath`` kernels approximate, contract and reassociate, and report no floating-point conditions.
-    Raises Pending where the compile worker has to make a kernel first.
+    The graph may end in ``copy_into`` nodes for inputs. Raises Pending where the compile worker has to make a kernel
+    first.
     """
-    plan = schedule(graph, smallest, approximated if fastmath else None)
+    pure, copies = without_copies(graph)
+    plan = schedule(pure, smallest, approximated if fastmath else None)
+    plan.stored = len(pure.outputs) - len(graph.outputs)
     if fastmath:
         for step in plan.launches:
             step.built.kernel.flags = 0
             step.built.kernel.reassociates = True
     plan.steps = fills_first(plan.steps)
     together = chains(plan.steps)
+    in_inputs = inputs_in_place(plan, copies, chained(together).keys())
+    put_last(plan, in_inputs)
     over = results_over_operands(plan, {key: chain.launches for key, chain in chained(together).items()})
     direct = targets(plan, chained(together))
     in_place = updates_in_place(plan)
+    old: dict[int, dict[str, InPlace]] = {}
     for step in plan.launches:
         step.built.kernel.over = over.get(id(step), {})
         _aim(step, direct, in_place)
+        if id(step) in in_inputs:
+            old[id(step)] = keep_old(step, in_inputs[id(step)])
         step.built.kernel.streamed = streamed_results(plan, step)
         step.built.kernel.short_rows = have_short_rows(step.built.kernel, step.built.sizes)
-    kernels = tuple(_compile(plan, together, fastmath))
-    host = write_host(plan, {k.name: k.native for k in kernels}, together, direct)
+    kernels = tuple(_compile(plan, together, copies, fastmath))
+    host = write_host(plan, {k.name: k.native for k in kernels}, together, direct, copies, old)
     return Program(
         run=host.run,
         source=host.source,
@@ -112,12 +122,12 @@ def _aim(step: Launch, direct: Mapping[Node, Node], in_place: Collection[Node]) 
             kernel.operands = [replace(o, dense=None) if o.name == name else o for o in kernel.operands]
 
 
-def _compile(plan: Schedule, together: Sequence[Chain], fastmath: bool) -> list[KernelRecord]:
+def _compile(plan: Schedule, together: Sequence[Chain], copies: Sequence[Node], fastmath: bool) -> list[KernelRecord]:
     chain_of = chained(together)
     leaders = {id(chain.launches[0]) for chain in together}
     alone = [step for step in plan.launches if id(step) not in chain_of or id(step) in leaders]
     texts = [emit_chain(chain_of[id(step)]) if id(step) in leaders else emit(step.built.kernel) for step in alone]
-    others = [*combine_texts(plan), *join_texts(plan)]
+    others = [*combine_texts(plan), *join_texts(plan), *copies_texts(copies)]
     defer([*((text, fastmath) for text in texts), *((text, False) for text in others)])
     for chain in together:
         plan.marks |= dict.fromkeys(chain.nodes, chain.launches[0].built.kernel.name)

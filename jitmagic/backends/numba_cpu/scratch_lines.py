@@ -14,15 +14,25 @@ from jitmagic.backends.loops.operands import dense_axes
 from jitmagic.backends.numba_cpu.scratch import IS_ENABLED, LEAST_BYTES, Kind
 from jitmagic.graph import ArrayMeta, Node
 
-__all__ = ["with_scratch"]
+__all__ = ["kind_of", "with_scratch"]
 
 # (asking first whether there is one would let another thread take it in between)
-BORROW = ("    try:", "        scratch = spaces.pop()", "    except IndexError:", "        scratch = Scratch(kinds)")
+BORROW = (
+    "    try:",
+    "        scratch = spaces.pop()",
+    "    except IndexError:",
+    "        scratch = Scratch(kinds, saved)",
+)
 MAKES = re.compile(r"    (\w+) = (?:(empty|zeros)\(.*\)|(\w+)\.copy\('K'\))")
 
 
-def with_scratch(lines: Sequence[str], fresh: Sequence[tuple[int, Node]]) -> tuple[list[str], list[Kind]]:
-    """``fresh`` are the places of lines that make an array which the program hands to nobody, with its node."""
+def with_scratch(
+    lines: Sequence[str], fresh: Sequence[tuple[int, Node]], *, borrowed: bool = False
+) -> tuple[list[str], list[Kind]]:
+    """``fresh`` are the places of lines that make an array which the program hands to nobody, with its node.
+
+    ``borrowed``: the lines use the scratch already.
+    """
     found, kinds = list(lines), dict[Kind, int]()
     for place, node in fresh:
         kind = _kind(node)
@@ -36,7 +46,7 @@ def with_scratch(lines: Sequence[str], fresh: Sequence[tuple[int, Node]]) -> tup
         elif source is not None:
             text += f"; {name}[...] = {source}"
         found[place] = text
-    if kinds:
+    if kinds or borrowed:
         found[1:1] = BORROW
         found.insert(len(found) - 1, "    spaces.append(scratch)")
     return found, list(kinds)
@@ -44,12 +54,16 @@ def with_scratch(lines: Sequence[str], fresh: Sequence[tuple[int, Node]]) -> tup
 
 def _kind(node: Node) -> Kind | None:
     """What the array of a node is like, if that is known, and if it is large and dense."""
-    meta = node.meta
-    if not IS_ENABLED or not isinstance(meta, ArrayMeta) or meta.scalar or meta.is_counted or 1 in meta.hint_shape:
+    kind = kind_of(node.meta) if isinstance(node.meta, ArrayMeta) else None
+    return kind if kind is not None and kind.nbytes >= LEAST_BYTES else None
+
+
+def kind_of(meta: ArrayMeta) -> Kind | None:
+    """What an array is like, if all is known, and if it is dense."""
+    if not IS_ENABLED or meta.scalar or meta.is_counted or 1 in meta.hint_shape:
         return None
     axes = dense_axes(meta)
     orders = {tuple(range(meta.ndim)): "F", tuple(range(meta.ndim))[::-1]: "C"}  # (one axis: C)
     if axes not in orders or any(type(n) is not int for n in meta.shape):
         return None
-    kind = Kind(tuple(meta.hint_shape), meta.dtype, orders[axes])
-    return kind if kind.nbytes >= LEAST_BYTES else None
+    return Kind(tuple(meta.hint_shape), meta.dtype, orders[axes])

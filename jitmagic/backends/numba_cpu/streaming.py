@@ -40,7 +40,7 @@ def streamed_results(plan: Schedule, step: Launch) -> frozenset[str]:
         assert isinstance(meta, ArrayMeta)
         size = meta.dtype.itemsize
         fits = LEAST_BYTES <= math.prod(meta.hint_shape) * size <= MOST_BYTES and run * size >= SHORTEST_RUN
-        if fits and node in plan.graph.outputs and operand.dense and name not in kernel.over:
+        if fits and node in plan.results and operand.dense and name not in kernel.over:
             found.add(name)
     return frozenset(found) - {name for name, node in step.built.outputs.items() if node in _read(plan)}
 
