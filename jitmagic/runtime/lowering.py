@@ -105,7 +105,7 @@ def lower(graph: Graph, examples: Sequence[Any], options: Options) -> Lowered:
     beside = list(loops)
     _lower_flows(graph, options, beside)
     variants = _Variants(graph, _compiler(entry, options), examples, beside)
-    compiled = variants.known[0]
+    compiled = variants.known[0].compiled
     direct = _direct(compiled)
     run = undoing(direct or _or_bail(variants), graph)
     described = _described(run, compiled.program, run is direct)
@@ -218,17 +218,23 @@ def _or_bail(run: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], lis
 
 def _direct(compiled: CompiledGraph) -> Callable[[list[Any]], list[Any]] | None:
     """The backend's own function, where nothing surrounds it: each call in between costs as much as a small array."""
-    host = getattr(getattr(compiled.program, "plain", None), "run", None)
+    host = _host(compiled)
     if host is None or compiled.plan.guard or not compiled.plan.is_plain:
         return None
 
     def run_direct(arguments: list[Any]) -> list[Any]:
         try:
-            return host(*arguments)  # type: ignore[no-any-return]  # as aot, which checks it otherwise
+            return host(*arguments)
         except Exception as error:
             raise Bail from error
 
     return run_direct
+
+
+def _host(compiled: CompiledGraph) -> Callable[..., list[Any]] | None:
+    """The backend's own function, which takes the arguments one by one, where there is one."""
+    host: Callable[..., list[Any]] | None = getattr(getattr(compiled.program, "plain", None), "run", None)
+    return host
 
 
 def _telling(run: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], list[Any]]:
@@ -241,6 +247,29 @@ def _telling(run: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], lis
             return heard(arguments)  # type: ignore[no-any-return]  # as run
 
     return run_telling
+
+
+@dataclass(frozen=True, slots=True)
+class _Variant:
+    """A compiled form, with ``are_apart``, which is sure in most calls that the arguments lie as it wants them to."""
+
+    compiled: CompiledGraph
+    are_apart: Callable[[list[Any]], int] | None
+    run: Callable[[list[Any]], list[Any]]
+
+    @classmethod
+    def of(cls, compiled: CompiledGraph) -> _Variant:
+        guard, host = compiled.plan.guard, _host(compiled)
+        native = importlib.import_module("jitmagic.runtime.native.apart") if guard and host else None
+        are_apart = None if native is None else native.apart_check(guard, compiled.captured)
+        if host is None or not compiled.plan.is_plain:
+            return cls(compiled, are_apart, compiled.run)
+        return cls(compiled, are_apart, lambda arguments: host(*arguments))
+
+    def fits(self, arguments: list[Any]) -> bool:
+        """Whether the memory of the arguments is as the form wants it."""
+        guard = self.compiled.plan.guard
+        return not guard or (self.are_apart is not None and self.are_apart(arguments) == 1) or guard.holds(arguments)
 
 
 class _Variants:
@@ -260,26 +289,26 @@ class _Variants:
         self._graph = graph
         self._compile = compile
         self._lock = threading.Lock()
-        self.known: list[CompiledGraph] = [compile(graph, examples)]
+        self.known: list[_Variant] = [_Variant.of(compile(graph, examples))]
 
     def __call__(self, arguments: list[Any]) -> list[Any]:
-        compiled = self.known[0]
-        if compiled.plan.guard and not compiled.plan.guard.holds(arguments):
-            compiled = self._other(arguments)
-        return compiled.run(arguments)
+        variant = self.known[0]
+        if not variant.fits(arguments):
+            variant = self._other(arguments)
+        return variant.run(arguments)
 
-    def _other(self, arguments: list[Any]) -> CompiledGraph:
+    def _other(self, arguments: list[Any]) -> _Variant:
         """The variant for arguments that share memory in another way; the latest one is tried first."""
         with self._lock:
-            for compiled in self.known:
-                if compiled.plan.guard.holds(arguments):
+            for variant in self.known:
+                if variant.fits(arguments):
                     break
             else:
-                compiled = self._new(arguments)
-            self.known = [compiled, *(c for c in self.known if c is not compiled)]
-            return compiled
+                variant = self._new(arguments)
+            self.known = [variant, *(v for v in self.known if v is not variant)]
+            return variant
 
-    def _new(self, arguments: list[Any]) -> CompiledGraph:
+    def _new(self, arguments: list[Any]) -> _Variant:
         if len(self.known) >= _VARIANTS:
             raise Bail
         try:
@@ -287,7 +316,7 @@ class _Variants:
         except Exception as error:  # there is no form for this way: plain Python has one
             raise Bail from error
         self._beside += _kernels(compiled.program)
-        return compiled
+        return _Variant.of(compiled)
 
 
 def _machine_code(kernel: Any) -> tuple[int, int]:

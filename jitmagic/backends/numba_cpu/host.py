@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from jitmagic.aot.stores import surely_casts
 from jitmagic.backends.base import Bail
 from jitmagic.backends.loops.bodies import Built
 from jitmagic.backends.loops.buffers import last_reads
@@ -47,6 +46,7 @@ from jitmagic.backends.numba_cpu.committing import put_back, write_copies, write
 from jitmagic.backends.numba_cpu.conditions import listened, quiet, unheard
 from jitmagic.backends.numba_cpu.folds import combine_source
 from jitmagic.backends.numba_cpu.joining import join_of, write_join
+from jitmagic.backends.numba_cpu.questions import is_unheard, lines_of, may_warn, step_node
 from jitmagic.backends.numba_cpu.scratch import Kind, Scratch
 from jitmagic.backends.numba_cpu.scratch_lines import with_scratch
 from jitmagic.backends.numba_cpu.sizes import packed_strides, polynomial_text, product
@@ -55,10 +55,8 @@ from jitmagic.backends.numba_cpu.spoken import may_speak
 from jitmagic.backends.numba_cpu.work import SCAN_COST, beside_products, calls_products, cost_of, parts
 from jitmagic.graph import ArrayMeta, Node, SymInt
 from jitmagic.ops.functional import copy_layout
-from jitmagic.ops.lowering import Fill
 from jitmagic.ops.orders import inner_first
 from jitmagic.ops.quiet import outspoken
-from jitmagic.ops.record import Op
 
 __all__ = ["Host", "write_host"]
 
@@ -309,7 +307,7 @@ class Writer:
         text = spelled(self, node)
         if text is not None:
             return text
-        function = self.constant(unheard(node.op.call) if _is_unheard(node) else node.op.call, "f")
+        function = self.constant(unheard(node.op.call) if is_unheard(node) else node.op.call, "f")
         parts = [self.text(a) for a in node.args] + [f"{k}={self.text(v)}" for k, v in node.kwargs.items()]
         return f"{function}({', '.join(parts)})"
 
@@ -331,7 +329,7 @@ class Writer:
         built, kernel = step.built, step.built.kernel
         self.scope[kernel.name] = self.natives[kernel.name].address
         extents = self.extents(built, self.parts(built))
-        self.run_kernel(kernel.form, kernel.name, f"{extents}, {arguments}", kernel.flags, _lines(step.nodes), undo)
+        self.run_kernel(kernel.form, kernel.name, f"{extents}, {arguments}", kernel.flags, lines_of(step.nodes), undo)
 
     def launch_chain(self, chain: Chain, step: Launch) -> None:
         """All of a chain in the place of its first; the others only give names to what it has made."""
@@ -348,7 +346,7 @@ class Writer:
             rest = [n for axis, n in enumerate(sizes) if axis != row.axis]
             work = (sum(map(cost_of, kernel.body)) + 1) * product(rest) + work
         extents = f"{self.size(chain.rows)}, {self.size(self.told(work))}"
-        self.run_kernel(chain.form, name, f"{extents}, {arguments}", chain.flags, _lines(chain.nodes))
+        self.run_kernel(chain.form, name, f"{extents}, {arguments}", chain.flags, lines_of(chain.nodes))
 
     def arguments(self, built: Built, kept: Mapping[str, str] = NOTHING) -> str:
         """Allocate the results of a kernel; gives the operands of its launch. ``kept`` names those for old values."""
@@ -453,17 +451,6 @@ class Writer:
         return beside_products(units) if self.has_products else units
 
 
-def step_node(step: Step) -> Node | None:
-    return step.node if isinstance(step, Call) else None
-
-
-def _lines(nodes: Sequence[Node]) -> str:
-    """What the kernel computes, for readers of the text."""
-    lines = sorted({n.span.line for n in nodes if n.span is not None})
-    names = ", ".join(dict.fromkeys(n.op.name for n in nodes if n.op is not None))
-    return f"line {', '.join(map(str, lines))}: {names}" if lines else names
-
-
 def write_host(
     plan: Schedule,
     natives: dict[str, Native],
@@ -498,27 +485,7 @@ def write_host(
     run = writer.scope["run"]
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     weakref.finalize(run, linecache.cache.pop, filename, None).atexit = False
-    outside = [node for node in map(step_node, filter(_may_warn, plan.steps)) if node is not None]
+    outside = [node for node in map(step_node, filter(may_warn, plan.steps)) if node is not None]
     if any(map(may_speak, outside)):
         run = outspoken(run)
     return Host(quiet(run) if outside else run, source)
-
-
-def _is_unheard(node: Node) -> bool:
-    return isinstance(node.op, Op) and node.op.unheard and not isinstance(node.op.lower, Fill)
-
-
-def _may_warn(step: Step) -> bool:
-    """Whether NumPy runs in a step that could warn; loops and kernels collect their own conditions."""
-    node = step_node(step)
-    if (
-        node is None
-        or node.kind == "item"
-        or node.view_of is not None
-        or (isinstance(node.op, Op) and isinstance(node.op.lower, Fill))
-    ):
-        return False
-    loop = loop_of(node)
-    if loop is not None:
-        return loop.compiled is None
-    return not (is_plain_update(node) and surely_casts(node))

@@ -18,6 +18,7 @@ from jitmagic.backends.native import Kernel, compile_kernel, load_kernel
 from jitmagic.backends.native.pool import pool_state
 from jitmagic.config import current
 from jitmagic.errors import InternalError
+from jitmagic.runtime.native.apart_text import APART_TEXT
 from jitmagic.runtime.native.door_text import DOOR_TEXT
 from jitmagic.runtime.native.entry_text import ENTRY_TEXT, Head
 from jitmagic.runtime.native.layout import API, ERRSTATE, is_known
@@ -26,7 +27,7 @@ from jitmagic.runtime.native.words import Words
 
 __all__ = ["compile_apart", "entry_words", "is_ready", "make_builtin", "prepare", "write_head"]
 
-_TEXTS = (("entry", ENTRY_TEXT), ("steps", STEPS_TEXT), ("door", DOOR_TEXT))
+_TEXTS = (("entry", ENTRY_TEXT), ("steps", STEPS_TEXT), ("door", DOOR_TEXT), ("apart", APART_TEXT))
 _NEW_FROM_DESCR, _SCALAR = 94, 60  # where NumPy's C API has PyArray_NewFromDescr and PyArray_Scalar
 
 
@@ -107,7 +108,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def make_builtin(name: str, owner: Any) -> Callable[..., Any]:
-    """The builtin that runs the code ``name`` (entry or door) for ``owner``, which it keeps alive."""
+    """The builtin that runs the code ``name`` (entry, door or apart) for ``owner``, which it keeps alive."""
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype = ctypes.py_object
     new.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]

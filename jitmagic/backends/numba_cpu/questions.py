@@ -1,0 +1,45 @@
+"""Takes a step of a schedule, answers what the writer of a host program asks about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jitmagic.aot.stores import surely_casts
+from jitmagic.backends.loops.schedule import Call, Step
+from jitmagic.backends.loops.updates import is_plain_update, loop_of
+from jitmagic.graph import Node
+from jitmagic.ops.lowering import Fill
+from jitmagic.ops.record import Op
+
+__all__ = ["is_unheard", "lines_of", "may_warn", "step_node"]
+
+
+def step_node(step: Step) -> Node | None:
+    return step.node if isinstance(step, Call) else None
+
+
+def lines_of(nodes: Sequence[Node]) -> str:
+    """What the kernel computes, for readers of the text."""
+    lines = sorted({n.span.line for n in nodes if n.span is not None})
+    names = ", ".join(dict.fromkeys(n.op.name for n in nodes if n.op is not None))
+    return f"line {', '.join(map(str, lines))}: {names}" if lines else names
+
+
+def is_unheard(node: Node) -> bool:
+    return isinstance(node.op, Op) and node.op.unheard and not isinstance(node.op.lower, Fill)
+
+
+def may_warn(step: Step) -> bool:
+    """Whether NumPy runs in a step that could warn; loops and kernels collect their own conditions."""
+    node = step_node(step)
+    if (
+        node is None
+        or node.kind == "item"
+        or node.view_of is not None
+        or (isinstance(node.op, Op) and isinstance(node.op.lower, Fill))
+    ):
+        return False
+    loop = loop_of(node)
+    if loop is not None:
+        return loop.compiled is None
+    return not (is_plain_update(node) and surely_casts(node))
