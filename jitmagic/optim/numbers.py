@@ -22,6 +22,8 @@ def is_on(group: dict[str, Any], name: str) -> bool:
 
 def scalar(value: Any, dtype: Any) -> Any:
     """A number as a NumPy scalar of ``dtype``: kernels take it as they take arrays."""
+    if isinstance(value, np.generic):
+        return value.astype(dtype)
     return np.asarray(value).astype(dtype)[()]
 
 
@@ -49,7 +51,7 @@ class Counts:
             if known is step:
                 return [scalar(each, dtype) for each in found]
         step += 1
-        found = self.factors(step)
+        found = self.factors(step[()])
         self.known.append((step, found))
         return [scalar(each, dtype) for each in found]
 
