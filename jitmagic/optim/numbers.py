@@ -50,8 +50,9 @@ class Counts:
         for known, found in self.known:
             if known is step:
                 return [scalar(each, dtype) for each in found]
-        step += 1
-        found = self.factors(step[()])
+        counted = step[()] + 1
+        step[...] = counted
+        found = self.factors(counted)
         self.known.append((step, found))
         return [scalar(each, dtype) for each in found]
 

@@ -41,8 +41,8 @@ class Recorder:
         op = ROWS.get(name) or by_name(name) if isinstance(name, str) else name
 
         def real(value: Any) -> Any:
-            if isinstance(value, list):
-                return [real(item) for item in value]
+            if type(value) in (list, tuple):
+                return type(value)(real(item) for item in value)
             return self.values[value] if isinstance(value, Node) else value
 
         with np.errstate(all="ignore"):

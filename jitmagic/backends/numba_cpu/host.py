@@ -47,6 +47,7 @@ from jitmagic.backends.numba_cpu.conditions import listened, quiet, unheard
 from jitmagic.backends.numba_cpu.folds import combine_source
 from jitmagic.backends.numba_cpu.joining import join_of, write_join
 from jitmagic.backends.numba_cpu.questions import is_unheard, lines_of, may_warn, step_node
+from jitmagic.backends.numba_cpu.scattering import scatter_of, write_scatter
 from jitmagic.backends.numba_cpu.scratch import Kind, Scratch
 from jitmagic.backends.numba_cpu.scratch_lines import with_scratch
 from jitmagic.backends.numba_cpu.sizes import packed_strides, polynomial_text, product
@@ -225,6 +226,10 @@ class Writer:
         join = join_of(node)
         if join is not None:
             write_join(self, join, node)
+            return
+        scatter = scatter_of(node)
+        if scatter is not None:
+            write_scatter(self, scatter, node)
             return
         self.lines.append(f"    {name} = {self.call_text(node)}")
         self.bind_sizes(node)

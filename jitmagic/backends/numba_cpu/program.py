@@ -20,6 +20,7 @@ from jitmagic.backends.numba_cpu.emit import emit, emit_chain
 from jitmagic.backends.numba_cpu.folds import combine_texts
 from jitmagic.backends.numba_cpu.host import write_host
 from jitmagic.backends.numba_cpu.joining import join_texts
+from jitmagic.backends.numba_cpu.scattering import scatter_texts
 from jitmagic.backends.numba_cpu.short_rows import have_short_rows
 from jitmagic.backends.numba_cpu.streaming import streamed_results
 from jitmagic.graph import Graph, Node
@@ -127,7 +128,7 @@ def _compile(plan: Schedule, together: Sequence[Chain], copies: Sequence[Node], 
     leaders = {id(chain.launches[0]) for chain in together}
     alone = [step for step in plan.launches if id(step) not in chain_of or id(step) in leaders]
     texts = [emit_chain(chain_of[id(step)]) if id(step) in leaders else emit(step.built.kernel) for step in alone]
-    others = [*combine_texts(plan), *join_texts(plan), *copies_texts(copies)]
+    others = [*combine_texts(plan), *join_texts(plan), *scatter_texts(plan), *copies_texts(copies)]
     defer([*((text, fastmath) for text in texts), *((text, False) for text in others)])
     for chain in together:
         plan.marks |= dict.fromkeys(chain.nodes, chain.launches[0].built.kernel.name)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from jitmagic.aot.stores import surely_casts
 from jitmagic.backends.loops.schedule import Call, Step
 from jitmagic.backends.loops.updates import is_plain_update, loop_of
+from jitmagic.backends.numba_cpu.scattering import scatter_of
 from jitmagic.graph import Node
 from jitmagic.ops.lowering import Fill
 from jitmagic.ops.record import Op
@@ -38,6 +39,8 @@ def may_warn(step: Step) -> bool:
         or node.view_of is not None
         or (isinstance(node.op, Op) and isinstance(node.op.lower, Fill))
     ):
+        return False
+    if scatter_of(node) is not None:
         return False
     loop = loop_of(node)
     if loop is not None:

@@ -36,6 +36,8 @@ def spelled(writer: Speller, node: Node) -> str | None:
     if isinstance(lower, Fill) and lower.value == 0 and writer.is_plain(node.meta):
         return writer.allocation(node, "zeros")
     operand = node.args[0] if node.args else None
+    if node.op is not None and node.op.name == "astype" and len(node.args) == 2 and not node.kwargs:
+        return f"{writer.text(operand)}.astype({writer.text(node.args[1])})"
     spell = None if not _is_usual(node) or node.op is None else SPELLINGS.get(node.op.name)
     if spell is None or not isinstance(operand, Node) or not isinstance(node.meta, ArrayMeta):
         return None
