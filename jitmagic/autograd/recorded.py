@@ -58,6 +58,7 @@ class Recorded:
     _path: tuple[ViewStep, ...]
     _epoch: int
     _views: list[weakref.ref[Any]]
+    grad: Any
     _leaves_plain = False  # whether new results that can have no gradient (comparisons, indices) are plain arrays
     _is_python = False  # whether it stands for a Python number, which has no say in the dtype of a result
 
@@ -77,7 +78,7 @@ class Recorded:
         self._path = ()
         self._epoch = 0
         self._views = []
-        self.__dict__["grad"] = None
+        self.grad = None
 
     def _history(self) -> Edge | None:
         """Where a cotangent of this Tensor goes; None if it requires no gradient."""
