@@ -7,7 +7,8 @@
     ├── Unsupported        a graph break: the tracer met something that it cannot capture
     └── InternalError      a fault of ours; the call that met it still ran as plain Python
 
-Every message says what happened, where, why, and what to try. ``Bail`` is none of them: no caller sees it.
+``Bail`` and ``LoopStopped`` are none of them: no caller sees them. Every message of the others says what happened,
+where, why, and what to try.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ __all__ = [
     "GradientError",
     "InternalError",
     "JitMagicError",
+    "LoopStopped",
     "Span",
     "Unsupported",
     "UserError",
@@ -99,3 +101,12 @@ class Bail(Exception):
     Raised when a kernel met a condition that NumPy reports (a floating-point flag that somebody listens to, an index
     out of bounds), so that the plain run shows the warning or the exception exactly where plain Python does.
     """
+
+
+class LoopStopped(BaseException):
+    """Ctrl-C has raised ``error`` in a loop of a cell that ran as a kernel, at the head of the loop on ``line``."""
+
+    def __init__(self, error: BaseException, line: int) -> None:
+        super().__init__(error, line)
+        self.error = error
+        self.line = line

@@ -29,6 +29,7 @@ __all__ = [
     "Expr",
     "Fold",
     "For",
+    "Held",
     "If",
     "Leave",
     "Load",
@@ -175,7 +176,10 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """``for variable in range(start, stop, step)``; the bounds are evaluated once, before the loop."""
+    """``for variable in range(start, stop, step)``; the bounds are evaluated once, before the loop.
+
+    ``is_whole`` if all rounds are one statement of the program, which Ctrl-C does not divide; ``line`` is its line.
+    """
 
     variable: Var
     start: Expr
@@ -183,6 +187,8 @@ class For:
     step: Expr
     body: tuple[Stmt, ...]
     orelse: tuple[Stmt, ...] = ()
+    is_whole: bool = False
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +196,7 @@ class While:
     test: Expr
     body: tuple[Stmt, ...]
     orelse: tuple[Stmt, ...] = ()
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +237,19 @@ class ScalarParameter:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """A variable of the program that can be seen when Ctrl-C has stopped a loop: its places, by kind, and its tag."""
+
+    name: str
+    places: tuple[Var, ...]
+    tag: Var | None  # None where the only place always has a value
+
+    @property
+    def variables(self) -> tuple[Var, ...]:
+        return self.places if self.tag is None else (*self.places, self.tag)
+
+
+@dataclass(frozen=True, slots=True)
 class Region:
     """Parameters, statements, and the variables whose last values are the results."""
 
@@ -238,3 +258,4 @@ class Region:
     body: tuple[Stmt, ...]
     results: tuple[Var, ...]
     line: int = field(default=0, compare=False)
+    held: tuple[Held, ...] = ()

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
+from jitmagic.errors import LoopStopped
 from jitmagic.magic.failure import out_of_coroutine
 from jitmagic.magic.rewrite import bind
 from jitmagic.magic.rounds import in_pieces, may_be_kernel
@@ -127,9 +128,12 @@ def _ran_compiled(shell: Any, program: CellProgram, node: ast.stmt) -> bool:
         __tracebackhide__ = True
         try:
             return run_loop(node, shell.user_ns, program.filename, is_long)
+        except LoopStopped as stop:
+            interrupted, place = stop.error, _loop_on(stop.line, node)
         except KeyboardInterrupt as error:
-            interrupted = error.with_traceback(None)
-        exec(bind(compiled(_raised_at(node)), {_INTERRUPT: interrupted}), shell.user_ns)
+            interrupted, place = error, node
+        raising = bind(compiled(_raised_at(place)), {_INTERRUPT: interrupted.with_traceback(None)})
+        exec(raising, shell.user_ns)
         return True
 
     if not may_be_kernel(node):
@@ -183,6 +187,12 @@ def _target_of_last(body: Sequence[ast.stmt]) -> list[ast.stmt]:
         case _:
             return []
     return [ast.fix_missing_locations(ast.Expr(ast.Name(name, ast.Load())))]
+
+
+def _loop_on(line: int, node: ast.stmt) -> ast.stmt:
+    """The statement in a loop that begins on a line; else the loop."""
+    inside = (n for n in ast.walk(node) if isinstance(n, ast.stmt))
+    return next((n for n in inside if n.lineno == line), node)
 
 
 def _raised_at(node: ast.stmt) -> ast.Module:

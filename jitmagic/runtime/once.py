@@ -4,7 +4,8 @@
         u[t] = u[t - 1] + dt        the loop's variables among them, go back into the namespace
 
 Nothing has happened where the answer is that it cannot be done: the caller then runs the loop itself, so that whatever
-goes wrong goes wrong there, at the user's line.
+goes wrong goes wrong there, at the user's line. Only Ctrl-C stops the loop halfway, between two rounds; the namespace
+and the arrays then hold what they would hold in plain Python.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import CodeType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitmagic.backends.base import Bail
-from jitmagic.errors import JitMagicError
+from jitmagic.errors import JitMagicError, LoopStopped
 from jitmagic.events import CompileEvent, emit
+from jitmagic.graph.node import Node
 from jitmagic.graph.printer import print_graph
 from jitmagic.graph.region_call import RegionCall
 from jitmagic.runtime.compiling import is_tracing, tracing
@@ -34,6 +36,9 @@ from jitmagic.tracer.frame import register, span_of
 from jitmagic.tracer.guards.kinds import NAMES
 from jitmagic.tracer.names import names_in
 from jitmagic.tracer.program import make_program
+
+if TYPE_CHECKING:
+    from jitmagic.backends.regions.states import Stopped
 
 __all__ = ["LONG_S", "estimated_seconds", "run_if_long", "run_once"]
 
@@ -47,7 +52,10 @@ _SERIALS = itertools.count(1)  # of loops, which are told of like functions; the
 
 
 def run_once(loop: Loop, namespace: dict[str, Any], filename: str) -> bool:
-    """Run the loop as one kernel and update ``namespace``; False, and nothing has happened, if that cannot be."""
+    """Run the loop as one kernel and update ``namespace``; False, and nothing has happened, if that cannot be.
+
+    Raises LoopStopped if Ctrl-C has stopped it halfway.
+    """
     if is_tracing():
         return False
     bound = sorted(names_in([loop], stores_only=True))
@@ -65,6 +73,12 @@ def run_once(loop: Loop, namespace: dict[str, Any], filename: str) -> bool:
         results = compiled.program(*given.values())
     except (Bail, JitMagicError):
         return False
+    except LoopStopped as stop:
+        stopped = compiled.state_after(stop.error, bound)
+        if stopped is None:
+            raise stop.error from None
+        namespace.update(stopped.values)
+        raise
     namespace.update(zip(bound, results, strict=True))
     emit(compiled.event(loop, filename, elapsed_ns))
     return True
@@ -72,11 +86,12 @@ def run_once(loop: Loop, namespace: dict[str, Any], filename: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
-    """A loop that has a kernel; ``program`` runs it."""
+    """A loop that has a kernel; ``program`` runs it, with ``inputs`` as what the graph takes."""
 
     program: Any
     found: Capture
     lowered: Lowered
+    inputs: list[Any]
 
     def event(self, loop: Loop, filename: str, elapsed_ns: int) -> CompileEvent:
         """What the card says of it."""
@@ -95,6 +110,27 @@ class _Compiled:
             graph_text=print_graph(self.found.graph),
             lines=tuple(self.lowered.lines),
         )
+
+    def state_after(self, error: BaseException, names: list[str]) -> Stopped | None:
+        """How far the loop came before ``error``, with its arrays brought there; None, and nothing done, if unknown.
+
+        ``names`` are all that it binds.
+        """
+        writing = [node for node in self.found.graph.calls() if node.written()]
+        loops = [node for node in self.found.graph.calls() if _region_of(node) is not None]
+        if self.found.effects or len(loops) != 1 or not set(writing) <= set(loops):
+            return None
+        (node,) = loops
+        if {each.name for each in node.op.call.region.held} != set(names):  # type: ignore[union-attr]  # a loop
+            return None
+        stopped: Stopped | None = getattr(node.op.call.compiled, "stopped", None)  # type: ignore[union-attr]  # a loop
+        places = {p.node: i for i, p in enumerate(self.found.graph.placeholders)}
+        targets = [places[target] for target in node.written() if target in places]
+        if stopped is None or stopped.error is not error or len(targets) < len(stopped.arrays):
+            return None
+        for place, array in zip(targets, stopped.arrays, strict=True):
+            np.copyto(self.inputs[place], array)
+        return stopped
 
 
 def _is_data(value: Any) -> bool:
@@ -118,7 +154,7 @@ def _as_function(
 
 def _compiled(function: FunctionType, given: Mapping[str, Any]) -> _Compiled | None:
     """The program of the function, if all of it is loops that have a kernel."""
-    options = Options()
+    options = Options(shows_names=True)
     with tracing():
         found = capture(function, dict(given), options, FrameState())
         if found.plain_reason or found.continues or not any(_regions(found)):
@@ -127,16 +163,23 @@ def _compiled(function: FunctionType, given: Mapping[str, Any]) -> _Compiled | N
     if any(call.compiled is None for call in _regions(found)):
         return None
     names = {**NAMES, "G": function.__globals__, "B": vars(builtins)}
-    program = make_program(
-        found, tuple(given), names, lowered.run, title="a loop", takes_cells=False, block=lambda body: body
-    )
-    return _Compiled(program, found, lowered)
+    inputs: list[Any] = []
+
+    def run(arguments: list[Any]) -> list[Any]:
+        inputs[:] = arguments
+        return lowered.run(arguments)
+
+    program = make_program(found, tuple(given), names, run, title="a loop", takes_cells=False, block=lambda body: body)
+    return _Compiled(program, found, lowered, inputs)
 
 
 def _regions(capture: Capture) -> Iterator[RegionCall]:
-    for node in capture.graph.calls():
-        if node.op is not None and isinstance(node.op.call, RegionCall):
-            yield node.op.call
+    return filter(None, map(_region_of, capture.graph.calls()))
+
+
+def _region_of(node: Node) -> RegionCall | None:
+    call = node.op.call if node.op is not None else None
+    return call if isinstance(call, RegionCall) else None
 
 
 def run_if_long(statement: ast.stmt, namespace: dict[str, Any], filename: str) -> bool:

@@ -28,6 +28,7 @@ class Options:
     fastmath: bool = False
     check: bool = False
     unknown_ints: bool = False  # ints among the arguments have no value in the trace (exports)
+    shows_names: bool = False  # whoever is interrupted sees all variables: those of a notebook
     tensors: bool = False  # Tensors count as arrays: for who takes care of their history himself
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+import linecache
+import os
 import re
+import signal
+import threading
 import traceback
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from jitmagic.magic import rounds
@@ -217,6 +222,45 @@ def test_is_the_plain_cell(name: str, open_notebook: Callable[..., Notebook]) ->
     plain = described(open_notebook(extension=False), "# %%compile\n" + CELLS[name])
     compiled = described(open_notebook(), "%%compile\n" + CELLS[name])
     assert compiled == plain
+
+
+LONG_LOOPS = {
+    "for i": "for t in range(10**9):\n    for i in range(1000):\n        x[i] = t\n        s += 1",
+    "while s": "while s < 10**12:\n    s += 1\n    x[s % 1000] = s",
+}
+
+
+@pytest.mark.parametrize(("head", "loop"), LONG_LOOPS.items())
+def test_ctrl_c_in_a_loop_of_the_cell_leaves_what_it_has_done(
+    head: str, loop: str, open_notebook: Callable[..., Notebook]
+) -> None:
+    """At a line of the loop, with the variables and the array as they are there; the loop ran as a kernel."""
+    notebook = open_notebook(extension=False)
+    notebook.run("%load_ext jitmagic")
+    for delay_s in (2, 8, 32):
+        timer = threading.Timer(delay_s, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        ran = notebook.run(f"%%compile\nimport numpy as np\nx, s = np.zeros(1000), 0\n{loop}\n")
+        timer.join()
+        assert isinstance(ran.error, KeyboardInterrupt)
+        if notebook.ns["s"] > 10**8:  # else the interrupt came too early
+            break
+    x, s, t = notebook.ns["x"], notebook.ns["s"], notebook.ns.get("t")
+    assert s > 10**8
+    if t is None:
+        assert s - 1 <= x.max() <= s
+        assert np.unique(x).size == 1000
+    else:
+        assert s == x.sum() + 1000
+        assert s // 1000 == t + (x[-1] == t)
+    assert f"{head} " in linecache.getline(*place_of(ran.error))
+    assert "jitmagic" not in ran.out
+
+
+def place_of(error: BaseException) -> tuple[str, int]:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    assert last.lineno is not None
+    return last.filename, last.lineno
 
 
 @pytest.mark.parametrize("loop", ["while n < 1000:\n    n += 1", "for n in range(1000):\n    pass"])

@@ -74,6 +74,9 @@ class _Emitter(Writer):
         self.line("bad = 0")
         self.line(f"budget({budget(self.region)})")
         self._load_parameters()
+        shown = ", ".join(v.name for each in self.region.held for v in each.variables)
+        places = f"arg(args, {self.result_word}), {8 * len(self.region.results)}"
+        self.line(f"hand_back({', '.join(filter(None, (places, shown)))})")
         for text in () if proof is None else proof.lines:
             self.line(text)
         head = "\n".join(self.lines)
@@ -217,9 +220,10 @@ class _Emitter(Writer):
         if is_short(node) or not (constant or is_up):
             self.line(f"for {name} in range({', '.join(ends)}):")
             if not is_short(node):
-                self.line("    poll(1)")
+                self.line(f"    {'count' if node.is_whole else 'poll'}(1)")
         else:
-            self.line(f"for {name} in {'down' if constant < 0 else 'up'}({', '.join(ends)}):")
+            word = f"{'whole_' if node.is_whole else ''}{'down' if constant < 0 else 'up'}"
+            self.line(f"for {name} in {word}({', '.join(ends)}):")
         self.block(node.body)
 
     def wrapped(self, index: ir.Expr, size: str) -> str:
@@ -381,13 +385,20 @@ def _if(e: _Emitter, node: ir.If) -> None:
 def _for(e: _Emitter, node: ir.For) -> None:
     if node.orelse:
         raise Unsupported("region", "else after a loop")
-    start, stop, step = ends = tuple(e.hold(e.value(each)) for each in (node.start, node.stop, node.step))
+    ends = tuple(e.hold(e.value(each)) for each in (node.start, node.stop, node.step))
+    step = ends[2]
     if node.variable.name not in e.ranges.counters:
         e.leave_if_bad()
     if not isinstance(node.step, ir.Const) or not node.step.value:
         e.leave(f"{step} == 0", Status.VALUE_ERROR)
     if e.may_spread(node) and spread_loop(e, node, ends):
         return
+    with e.on_line(node.line):
+        _rounds(e, node, ends)
+
+
+def _rounds(e: _Emitter, node: ir.For, ends: tuple[str, ...]) -> None:
+    start, stop, step = ends
     if not is_innermost(node):
         e.line(f"for {node.variable.name} in range({start}, {stop}, {step}):")
         if not counts(node.body):
@@ -415,10 +426,10 @@ def _for(e: _Emitter, node: ir.For) -> None:
 def _while(e: _Emitter, node: ir.While) -> None:
     if node.orelse:
         raise Unsupported("region", "else after a loop")
-    e.line("while True:")
-    e.indent += 1
-    e.line("poll(1, bad)")
-    with e.checked.block(_assigned(node.body)):
+    with e.on_line(node.line), e.checked.block(_assigned(node.body)):
+        e.line("while True:")
+        e.indent += 1
+        e.line("poll(1, bad)")
         e.line(f"if not {e.value(node.test)}:")
         e.line("    break")
         e.indent -= 1

@@ -27,6 +27,7 @@ def fold(e: Writer, node: ir.Fold) -> str:
     first = "0" if node.start is None else _clipped(e, node.start, size)
     last = size if node.stop is None else _clipped(e, node.stop, size)
     count = e.hold(f"max({last} - {first}, 0)")
+    e.say_line()
     e.line(f"poll({count})")
     if node.function != "sum":
         e.leave(f"{count} == 0", Status.VALUE_ERROR)

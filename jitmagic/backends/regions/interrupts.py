@@ -12,7 +12,7 @@ from typing import Any
 
 from llvmlite import ir
 
-__all__ = ["POOL", "STATE", "STOP", "STOP_AT", "THREAD", "call_python", "close_state", "look_function"]
+__all__ = ["POOL", "STATE", "STOP", "STOP_AT", "THREAD", "call_python", "close_state", "look_function", "take_off"]
 
 STATE = ir.ArrayType(ir.IntType(64), 5)  # the clock when Python was asked last; see below for the others
 _CYCLES = 20_000_000  # 5 to 10 ms
@@ -98,6 +98,12 @@ def _is_waiting(b: ir.IRBuilder) -> Any:
     with b.if_then(found, likely=False):
         call_python(b, "PyErr_SetInterrupt", ir.VoidType())
     return found
+
+
+def take_off(b: ir.IRBuilder) -> None:
+    """Ctrl-C is no longer pending, if this thread can say so: Python is told by the kernel's status."""
+    with b.if_then(b.icmp_signed("!=", call_python(b, "PyGILState_Check", I32), I32(0))):
+        call_python(b, "PyOS_InterruptOccurred", I32)
 
 
 def close_state(b: ir.IRBuilder, state: Any) -> None:

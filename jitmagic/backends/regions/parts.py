@@ -7,6 +7,9 @@
         for at1 in range(lo, hi, 1):                    status = alone(part0, pool, 0, c0, 1, s_float64)
             ...                                     if status != 0:
         return OK                                       return status
+                                                    poll(max(1, np.int64(...)))
+
+A part has a clock of its own, and a short one never looks; the loop around counts its work, and does.
 
 What the loop reads from around it is handed over in a block: the kernel's own ``args``, the address of a word by
 which one thread stops all, then numbers.
@@ -19,13 +22,14 @@ from collections.abc import Iterator, Sequence
 
 from jitmagic.backends.native.abi import Status
 from jitmagic.backends.regions.ranges import statements
-from jitmagic.backends.regions.rounds import budget, counts, is_innermost, is_short
+from jitmagic.backends.regions.rounds import budget, counts, is_innermost, is_short, largest
 from jitmagic.backends.regions.spreading import CHUNK_WORK, SPREAD_WORK
 from jitmagic.backends.regions.writer import FLOATS, ZEROS, Writer
 from jitmagic.graph import region as ir
 
 __all__ = ["spread_loop"]
 
+_MANY = 1e6  # rounds, after which a look is due
 _SOME_ROUNDS = 8  # of a loop of which nothing is known
 _WORDS = {"args", "lo", "hi", "np", "math", "bad", "outer", *Status.__members__}
 
@@ -52,12 +56,16 @@ def spread_loop(e: Writer, loop: ir.For, ends: Sequence[str]) -> bool:
     lo, hi = (start, stop) if step == 1 else ("0", e.hold(rounds))
     unit = e.hold(_work(e, loop.body))
     given = ", ".join(["pool", lo, hi, f"1 + np.int64({CHUNK_WORK} / {unit})", *captured])
-    e.line(f"if np.float64({rounds}) * {unit} > {SPREAD_WORK}:")
+    work = e.hold(f"np.float64({rounds}) * {unit}")
+    e.line(f"if {work} > {SPREAD_WORK}:")
     e.line(f"    status = spread({name}, {given})")
     e.line("else:")
     e.line(f"    status = alone({name}, {given})")
     e.line("if status != 0:")
     e.line("    return status")
+    e.say_line()
+    done = e.hold(f"{work} / {float(largest(e.region))}")
+    e.line(f"poll(max(1, np.int64(select({done} < {_MANY}, {done}, {_MANY}))))")
     e.spreads = True
     return True
 

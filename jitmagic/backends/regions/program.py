@@ -3,9 +3,9 @@
 The callable is generated for the region:
 
     def run(a0, c0, s_float64):
-        out = empty(2)
+        out = empty(3)
         r = launch(address, 0, 1, RELEASE, a0, c0, s_float64, k0, out)
-        if r and listened(r, FLAGS): raise Bail
+        if r and listened(r, FLAGS): stop(r, out, (a0,))
         ints = out.view(int64)
         return float64(out[0]), ints.item(1)
 """
@@ -19,11 +19,14 @@ import numpy as np
 
 from jitmagic.backends.base import Bail
 from jitmagic.backends.native import FloatFlag, InnerLoop, Kernel, compile_kernel, inner_loop, make_launcher
+from jitmagic.backends.native.abi import Status
 from jitmagic.backends.numba_cpu.conditions import listened
 from jitmagic.backends.regions.emit import Kernel as Emitted
 from jitmagic.backends.regions.emit import emit
 from jitmagic.backends.regions.machine import generate
 from jitmagic.backends.regions.spreading import pool_or_none
+from jitmagic.backends.regions.states import Stopped, raise_interrupt, state_of, words_of
+from jitmagic.errors import LoopStopped
 from jitmagic.graph import region as ir
 
 __all__ = ["RegionProgram", "compile_region"]
@@ -49,12 +52,15 @@ def compile_region(region: ir.Region) -> RegionProgram:
 class RegionProgram:
     """``program(*operands)`` changes the written arrays and gives the tuple of results; ``run`` is the same, faster.
 
-    Raises Bail if the loop must run as plain Python; written arrays may then hold anything.
+    Raises Bail if the loop must run as plain Python; written arrays may then hold anything. Raises KeyboardInterrupt,
+    or what else the user's handler of Ctrl-C raises, and LoopStopped in its place if ``stopped`` tells how far the loop
+    has come.
     """
 
     def __init__(self, region: ir.Region, kernel: Kernel, made: Emitted) -> None:
         self.region = region
         self.kernel = kernel
+        self.stopped: Stopped | None = None
         self.tables = [_table(*wanted) for wanted in made.inner_loops]
         self.source = _text(region, made)
         scope: dict[str, Any] = {
@@ -62,6 +68,7 @@ class RegionProgram:
             "address": kernel.address,
             "listened": listened,
             "Bail": Bail,
+            "stop": self._stop,
             "empty": np.empty,
             "int64": np.int64,
             **{v.type: np.dtype(v.type).type for v in region.results if not v.type.startswith("py")},
@@ -74,6 +81,18 @@ class RegionProgram:
 
     def __call__(self, *operands: Any) -> tuple[Any, ...]:
         return self.run(*operands)
+
+    def _stop(self, result: int, out: Any, arrays: tuple[Any, ...]) -> None:
+        """The end of a run that ``result`` says was none; ``arrays`` are those that it was to write."""
+        if result & 0xFF == Status.INTERRUPTED:
+            try:
+                raise_interrupt()
+            except BaseException as error:
+                self.stopped = None if listened(result & ~0xFF, _FLAGS) else state_of(self.region, out, arrays, error)
+                if self.stopped is not None and self.region.held:
+                    raise LoopStopped(error, self.stopped.line) from None
+                raise
+        raise Bail
 
 
 def _table(ufunc: str, dtype: str) -> tuple[InnerLoop, Any]:
@@ -98,15 +117,16 @@ def _text(region: ir.Region, made: Emitted) -> str:
     given += [f"u{i}" for i in range(len(made.inner_loops))]
     given += ["pool"] * made.spreads
     results = [_READ.get(v.type, f"{v.type}({_place(v)}[{{0}}])").format(i) for i, v in enumerate(region.results)]
+    written = "".join(f"{p}, " for p, a in zip(parameters, region.arrays, strict=False) if a.is_written)
     lines = [
         f"def run({', '.join(parameters)}):",
-        f"    out = empty({max(1, len(results))})",
+        f"    out = empty({len(results) + words_of(region)})",
         "    try:",
         f"        r = launch(address, 0, 1, {RELEASE}, {', '.join([*given, 'out'])})",
         "    except (OverflowError, TypeError) as error:",
         "        raise Bail from error",
         f"    if r and listened(r, {_FLAGS}):",
-        "        raise Bail",
+        f"        stop(r, out, ({written}))",
     ]
     if any(v.type not in _FLOATS for v in region.results):
         lines.append("    ints = out.view(int64)")

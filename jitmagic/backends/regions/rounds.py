@@ -8,7 +8,7 @@ from __future__ import annotations
 from jitmagic.backends.regions.ranges import statements
 from jitmagic.graph import region as ir
 
-__all__ = ["budget", "counts", "is_innermost", "is_short"]
+__all__ = ["budget", "counts", "is_innermost", "is_short", "largest"]
 
 _STATEMENTS = 1 << 19  # between two looks at the clock: 0.2 to 5 ms
 _SHORT = 16  # rounds of a loop that counts as straight-line code
@@ -29,16 +29,21 @@ def is_innermost(loop: ir.For) -> bool:
 
 
 def counts(body: tuple[ir.Stmt, ...]) -> bool:
-    """Whether a round of a loop with this body surely counts: a loop in it does."""
+    """Whether a round of a loop with this body surely counts and looks: a loop in it does."""
     loops = [s for s in body if isinstance(s, ir.For | ir.While)]
-    return any(isinstance(s, ir.While) or not is_short(s) for s in loops)
+    return any(isinstance(s, ir.While) or not (s.is_whole or is_short(s)) for s in loops)
 
 
 def budget(region: ir.Region) -> int:
     """Rounds of the largest loop body that are about as much work as may pass unseen."""
+    return _STATEMENTS // largest(region)
+
+
+def largest(region: ir.Region) -> int:
+    """Statements in a round of the largest loop body that counts."""
     loops = [s for s in statements(region.body) if isinstance(s, ir.For | ir.While)]
     bodies = [s.body for s in loops if isinstance(s, ir.While) or (is_innermost(s) and not is_short(s))]
-    return _STATEMENTS // max([1, *map(_work, bodies)])
+    return max([1, *map(_work, bodies)])
 
 
 def _work(body: tuple[ir.Stmt, ...]) -> int:

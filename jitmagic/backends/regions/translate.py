@@ -21,7 +21,8 @@ from typing import Any
 from llvmlite import ir
 
 from jitmagic.backends.native.abi import Status
-from jitmagic.backends.regions.interrupts import STATE, STOP_AT, close_state
+from jitmagic.backends.regions.interrupts import STATE, STOP_AT, close_state, take_off
+from jitmagic.backends.regions.stopping import open_stop
 from jitmagic.backends.regions.words import CALLS, I1, I64, UNLIKELY, Words
 from jitmagic.errors import InternalError
 
@@ -62,6 +63,8 @@ def _translated(module: ir.Module, definition: ast.FunctionDef, parts: Mapping[s
     made.block(definition.body)
     if not builder.block.is_terminated:
         builder.ret(I64(0))
+    if words.stop is not None:
+        words.stop.close(made.places.get("bad"))
     made.places_builder.branch(function.blocks[1])
     return function
 
@@ -85,6 +88,9 @@ def _enter(module: ir.Module, body: ir.Function, name: str, *, is_part: bool) ->
         with builder.if_then(builder.icmp_signed("!=", status, I64(0)), likely=False):
             builder.store_atomic(I64(1), builder.inttoptr(stop, I64.as_pointer()), ordering="monotonic", align=8)
     close_state(builder, words)
+    if not is_part:
+        with builder.if_then(builder.icmp_signed("==", status, I64(int(Status.INTERRUPTED))), likely=False):
+            take_off(builder)
     builder.ret(status)
     return entry
 
@@ -205,11 +211,14 @@ def _plain_rounds(t: _Translation, node: ast.For, counter: Any, stop: Any, step:
 def _pieces(t: _Translation, node: ast.For, counter: Any, stop: Any, step: Any) -> None:
     """Rounds that are counted before they run; in pieces where they are more than the rest of the budget.
 
+    The rounds of ``whole_up`` and ``whole_down`` are one statement, and one piece.
+
     The sign of ``step`` is that of the loop's direction, and counts are distances: a large step only makes looks at
     the clock more frequent. A loop without rounds counts as one, so that loops around it need not count theirs.
     """
     b = t.builder
-    is_up = node.iter.func.id == "up"  # type: ignore[attr-defined]  # a call of a name
+    word = node.iter.func.id  # type: ignore[attr-defined]  # a call of a name
+    is_up, is_whole = word.endswith("up"), word.startswith("whole")
     function = b.function
     names = ("piece", "many", "some", "body", "more", "next", "none", "after")
     head, many, some, body, more, following, none, after = (function.append_basic_block(n) for n in names)
@@ -220,6 +229,8 @@ def _pieces(t: _Translation, node: ast.For, counter: Any, stop: Any, step: Any) 
     rest = b.sub(stop, now) if is_up else b.sub(now, stop)
     left = b.sub(b.load(t.words.budget), rest)
     b.store(left, t.words.budget)
+    if is_whole:
+        left = I64(0)
     b.cbranch(b.icmp_signed("<", left, I64(0)), many, some).set_weights(UNLIKELY)
     b.position_at_end(many)
     part = b.select(b.icmp_signed(">", rest, t.words.whole), t.words.whole, rest)
@@ -245,7 +256,7 @@ def _pieces(t: _Translation, node: ast.For, counter: Any, stop: Any, step: Any) 
     b.position_at_end(following)
     b.cbranch(b.icmp_signed(goes_on, reached, stop), head, after).set_weights(UNLIKELY)
     b.position_at_end(none)
-    CALLS["poll"](t.words, I64(1))
+    CALLS["count" if is_whole else "poll"](t.words, I64(1))
     b.branch(after)
     b.position_at_end(after)
 
@@ -298,7 +309,14 @@ def _return(t: _Translation, node: ast.Return) -> None:
 
 
 def _call_statement(t: _Translation, node: ast.Expr) -> None:
-    t.value(node.value)
+    assert isinstance(node.value, ast.Call)
+    if ast.unparse(node.value.func) == "hand_back":
+        out, offset, *names = node.value.args
+        start = t.builder.add(t.value(out), t.value(offset))
+        places = [t.places[n.id] for n in names if isinstance(n, ast.Name)]
+        t.words.stop = open_stop(t.builder, t.places_builder, start, places)
+    else:
+        t.value(node.value)
 
 
 _STATEMENTS: Mapping[type, Callable[[_Translation, Any], None]] = {

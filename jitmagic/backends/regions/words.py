@@ -14,6 +14,7 @@ from jitmagic.backends.native.abi import Status
 from jitmagic.backends.regions.interrupts import STOP, look_function
 from jitmagic.backends.regions.rows import extreme_function, sum_function
 from jitmagic.backends.regions.spreading import spread_function
+from jitmagic.backends.regions.stopping import Stop
 from jitmagic.errors import InternalError
 
 __all__ = ["CALLS", "F32", "F64", "I1", "I64", "UNLIKELY", "Words"]
@@ -38,6 +39,8 @@ class Words:
     array: str = ""
     whole: Any = field(init=False)
     budget: Any = field(init=False)
+    stop: Stop | None = None  # where a kernel goes that Ctrl-C ends
+    line: int = 0  # of the program; 0 for none
     _scopes: dict[str, tuple[Any, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -92,7 +95,14 @@ class Words:
         """See whether Ctrl-C is waiting, which ends the kernel, and start a new budget."""
         self.builder.store(self.whole, self.budget)
         found = self.builder.call(look_function(self.module), [self.state])
-        self.leave_unless(self.builder.icmp_signed("==", found, I64(0)), Status.INTERRUPTED)
+        is_fine = self.builder.icmp_signed("==", found, I64(0))
+        if self.stop is None:
+            self.leave_unless(is_fine, Status.INTERRUPTED)
+            return
+        self.builder.store(I64(self.line), self.stop.line)
+        go_on = self.builder.function.append_basic_block("fine")
+        self.builder.cbranch(is_fine, go_on, self.stop.block).set_weights(UNLIKELY[::-1])
+        self.builder.position_at_end(go_on)
 
     def leave_unless(self, condition: Any, status: Status) -> None:
         go_on, stop = (self.builder.function.append_basic_block(n) for n in ("fine", "leave"))
@@ -282,6 +292,15 @@ def _keep(w: Words, value: Any) -> Any:
     return w.builder.asm(kind, "", "x" if _REGISTER == "x" else "w", [value], side_effect=True)
 
 
+def _count(w: Words, rounds: Any) -> None:
+    """Count rounds down in the middle of a statement, where nobody looks."""
+    w.builder.store(w.builder.sub(w.builder.load(w.budget), rounds), w.budget)
+
+
+def _on_line(w: Words, line: Any) -> None:
+    w.line = line.constant
+
+
 def _poll(w: Words, rounds: Any, bad: Any = None) -> None:
     """Count rounds down; when the budget is used up, look whether Ctrl-C is waiting, which ends the kernel.
 
@@ -391,6 +410,8 @@ CALLS: Mapping[str, Callable[..., Any]] = {
     "ufunc_float32": _ufunc(F32, 4),
     "keep": _keep,
     "poll": _poll,
+    "count": _count,
+    "on_line": _on_line,
     "spread": _spread,
     "alone": _alone,
     "budget": _budget,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from jitmagic.backends.native.abi import Status
@@ -49,6 +51,7 @@ class Writer:
     checked: Checked = field(default_factory=Checked)
     parts: list[str] = field(default_factory=list)  # functions that threads may run
     is_part: bool = False  # whether the present place is in one
+    program_lines: tuple[int, int] = (0, 0)  # of the program: that of the loop around, the last one that was written
     spreads: bool = False  # whether the kernel takes the thread pool as an operand
 
     def __post_init__(self) -> None:
@@ -100,6 +103,22 @@ class Writer:
 
     def line(self, text: str) -> None:
         self.lines.append("    " * self.indent + text)
+
+    @contextmanager
+    def on_line(self, line: int) -> Iterator[None]:
+        """Inside, a loop is written that is on this line of the program; 0 for none."""
+        around, _ = self.program_lines
+        self.program_lines = (line and line - self.region.line + 1, self.program_lines[1])
+        self.say_line()
+        yield
+        self.program_lines = (around, self.program_lines[1])
+
+    def say_line(self) -> None:
+        """Write on which line the present loop is, if the last one that was written is another; parts do not tell."""
+        line, said = self.program_lines
+        if line != said and not self.is_part:
+            self.line(f"on_line({line})")
+            self.program_lines = (line, line)
 
     def name(self) -> str:
         self.serial += 1

@@ -54,6 +54,8 @@ class Builder:
     counters: dict[str, ir.Var] = field(default_factory=dict)
     copies: dict[int, int] = field(default_factory=dict)  # of callees, by the place of the call
     places: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    around: ast.stmt | ast.expr | None = None  # what of the region's own text these statements were made of
+    is_whole: bool = False  # whether they are one statement for NumPy
 
     def place(self, node: Any) -> int:
         """A number for a place in the source: names made of it are the same wherever the loop stands in its file."""
@@ -68,6 +70,19 @@ class Builder:
             if leaves(made):
                 break
         return tuple(made)
+
+    def made_of(self, node: ast.stmt | ast.expr, statements: Sequence[ast.stmt], *, is_whole: bool = False) -> Block:
+        """Statements that stand for ``node``, such as the body of a callee, which may be in another file."""
+        before = self.around, self.is_whole
+        self.around, self.is_whole = self.around or node, self.is_whole or is_whole
+        try:
+            return self.block(statements)
+        finally:
+            self.around, self.is_whole = before
+
+    def line(self, node: ast.stmt) -> int:
+        """The line of the region's own text that runs while the loop ``node`` does."""
+        return (self.around or node).lineno
 
     def statement(self, node: ast.stmt) -> Block:
         handler = _STATEMENTS.get(type(node))
@@ -86,7 +101,7 @@ class Builder:
                 name = self._turned_name(turn.node)
                 turned = self._turned(turn.node, name)
                 self.rebound |= names_in(turned, stores_only=True)
-                before = (*before, *self.block(turned))
+                before = (*before, *self.made_of(turn.node, turned))
                 nodes = [replaced(n, turn.node, name) for n in nodes]
             else:
                 return (*before, *made)
@@ -125,7 +140,7 @@ class Builder:
         if made is None:
             return None
         self.rebound |= names_in(made, stores_only=True)
-        return self.block(made)
+        return self.made_of(node, made, is_whole=True)
 
     def _array(self, node: ast.expr) -> ir.ArrayParameter | None:
         is_own = isinstance(node, ast.Name) and (node.id in self.types or node.id in self.rebound)
@@ -279,7 +294,7 @@ def _assign(b: Builder, node: ast.Assign) -> Block:
     if len(node.targets) == 1 and not isinstance(target, ast.Tuple | ast.List):
         return b.store(target, node.value)
     if len(node.targets) == 1 and isinstance(target, ast.Tuple) and isinstance(node.value, ast.Call):
-        return b.block(_unpacked(b, target, node.value))
+        return b.made_of(node, _unpacked(b, target, node.value))
     made: Block = ()
     places = [(t, e) for t in node.targets for t, e in _pairs(t, node.value)]
     held = []
@@ -365,7 +380,8 @@ def _for(b: Builder, node: ast.For) -> Block:
 
     casts, entered, body, after = b.loop(node, enter)
     b.counters.pop(own, None)
-    return (*first, *casts, ir.For(counter, *bounds, (*entered, *body)), *after)
+    made = ir.For(counter, *bounds, (*entered, *body), is_whole=b.is_whole, line=b.line(node))
+    return (*first, *casts, made, *after)
 
 
 def _while(b: Builder, node: ast.While) -> Block:
@@ -381,9 +397,9 @@ def _while(b: Builder, node: ast.While) -> Block:
     forever = isinstance(node.test, ast.Constant) and bool(node.test.value)
     casts, first, body, after = b.loop(node, enter, leaves_by_itself=not forever)
     if not first:
-        return (*casts, ir.While(tests[-1], body), *after)
+        return (*casts, ir.While(tests[-1], body, line=b.line(node)), *after)
     stop = ir.If(ir.Not(tests[-1]), (ir.Break(),))
-    return (*casts, ir.While(ir.Const(True, "pybool"), (*first, stop, *body)), *after)
+    return (*casts, ir.While(ir.Const(True, "pybool"), (*first, stop, *body), line=b.line(node)), *after)
 
 
 def _forget(b: Builder, node: ast.Delete) -> Block:
@@ -421,7 +437,7 @@ def _expression_statement(b: Builder, node: ast.Expr) -> Block:
         return ()
     call = node.value
     if isinstance(call, ast.Call) and b.outside.callee(call.func) is not None:
-        return b.block(b.inlined(call, f"_jm{b.place(call)}"))
+        return b.made_of(node, b.inlined(call, f"_jm{b.place(call)}"))
     raise refuse(f"the statement {ast.unparse(node)}")
 
 

@@ -22,6 +22,7 @@ from jitmagic.ops.record import Arguments, Inferred, Op
 from jitmagic.tracer.loops.build import Builder, leaves
 from jitmagic.tracer.loops.comprehended import scoped
 from jitmagic.tracer.loops.grids import spelled_grids
+from jitmagic.tracer.loops.held import held_variable
 from jitmagic.tracer.loops.kinds import CODES, NO_NUMBERS, UNBOUND, Kinds, Types, tag, variable
 from jitmagic.tracer.loops.leaving import has_return
 from jitmagic.tracer.loops.plain import plain_function
@@ -170,7 +171,11 @@ def _capture(tx: Evaluator, nodes: Nodes, wanted: Sequence[str] | None, also: Se
     scalars = [ir.ScalarParameter(v.name, v.type) for v, _ in outside.scalars.values()]
     scalars += [ir.ScalarParameter(variable(name, k.place).name, k.place) for name, k in start.items()]
     given = tuple(results.values())
-    region = ir.Region(arrays, tuple(scalars), prune((*first, *body, *last), given), given, nodes[0].lineno)
+    whole = (*first, *body, *last)
+    shown = sorted(own & set(needed)) if tx.output.options.shows_names else ()
+    held = tuple(each for name in shown if (each := held_variable(name, start, whole)) is not None)
+    read = (*given, *(v for each in held for v in each.variables))
+    region = ir.Region(arrays, tuple(scalars), prune(whole, read), given, nodes[0].lineno, held)
     _add_node(tx, _Captured([*nothing, *nodes], outside, entry, results, region))
     for name in needed:
         if builder.types.get(name, UNBOUND).all == ("none",):
