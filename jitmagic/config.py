@@ -23,8 +23,8 @@ def _default_cache_dir() -> Path:
     return Path(base or Path.home() / ".cache") / "jitmagic"
 
 
-def _wants_worker() -> bool:
-    return os.environ.get("JITMAGIC_WORKER") == "1"
+def _wants_worker() -> bool | None:
+    return {"1": True, "0": False}.get(os.environ.get("JITMAGIC_WORKER", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Config:
     cache_memory_limit_bytes: int = 256 * 1024 * 1024  # of all entries in the process, above it the least used go
     threads: int = field(default_factory=lambda: os.cpu_count() or 1)  # worker threads of kernels
     background: bool = True  # the code of native entries is compiled in a process of its own
-    worker: bool = field(default_factory=_wants_worker)  # so are kernels; calls run plainly meanwhile
+    worker: bool | None = field(default_factory=_wants_worker)  # so are kernels; None: where the extension is loaded
     automatic_dynamic_shapes: bool = True  # a size that changes becomes a symbol
     automatic_dynamic_floats: bool = True  # a float that changes becomes a run-time input
     assume_static_by_default: bool = True  # False: unmarked axes are symbols from the first call

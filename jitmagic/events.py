@@ -22,6 +22,7 @@ __all__ = [
     "FallbackEvent",
     "GuardRecord",
     "KernelEvent",
+    "PendingEvent",
     "PlainEvent",
     "RecompileEvent",
     "emit",
@@ -170,6 +171,11 @@ class DemotionEvent(Event):
     entry: int
     compiled_ns: int
     plain_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class PendingEvent(Event):
+    """Kernels of a function are compiled in the background: its calls run as plain Python until they are there."""
 
 
 @dataclass(frozen=True, slots=True)

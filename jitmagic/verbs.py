@@ -34,6 +34,8 @@ def _absent(handle: Handle) -> str:
     name, record, frame = short_name(handle.record.name), handle.record, handle.frame
     if record.fallbacks:
         return f"{name} runs as plain Python: {record.fallbacks[-1].reason}"
+    if record.pending:
+        return f"{name} is being compiled in the background: its calls run as plain Python until then (jm.wait() waits)"
     if frame.touchless:
         return f"{name} met no arrays: it runs as you wrote it"
     if record.compiled:

@@ -22,6 +22,7 @@ if not _store:
 
 os.environ.update(
     JITMAGIC_CACHE_DIR=_store,  # the user's store is neither read nor filled
+    JITMAGIC_WORKER="0",  # a first call is compiled, however busy the machine; what tests the worker asks for it
     # Two: enough to run the parallel paths, few enough for several test processes side by side.
     OMP_NUM_THREADS="2",
     OPENBLAS_NUM_THREADS="2",

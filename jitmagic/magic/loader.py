@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -48,10 +47,9 @@ def load(shell: Any, engine: Engine) -> JitMagic:
     _listen(shell, magics, undo)
     _complete(shell, engine, magics, undo)
     magics.undo = undo
-    if settings.worker:
-        importlib.import_module("jitmagic.backends.native.worker").start()  # brings LLVM, so only if it is wanted
     if settings.background:
         ahead.start()
+        undo.callback(ahead.stop_worker)
     return magics
 
 

@@ -53,6 +53,8 @@ def headline(story: Story, more: str = "") -> Headline:
         counts += _compile_counts(story)
     elif story.breaks:
         counts.append(_break_count(story))
+    elif story.pending:
+        counts.append("being compiled in the background, plain Python runs until then (jm.wait() waits)")
     if story.recompiles:
         counts.append(Strong(plural(len(story.recompiles), "recompile")))
     if any(not e.raises for e in story.fallbacks):

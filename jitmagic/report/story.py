@@ -14,6 +14,7 @@ from jitmagic.events import (
     Event,
     FallbackEvent,
     KernelEvent,
+    PendingEvent,
     PlainEvent,
     RecompileEvent,
 )
@@ -38,6 +39,7 @@ class Story:
     demotions: list[DemotionEvent] = field(default_factory=list)
     kernels: list[KernelEvent] = field(default_factory=list)
     plain: list[PlainEvent] = field(default_factory=list)
+    pending: list[PendingEvent] = field(default_factory=list)
 
     def add(self, event: Event) -> None:
         """File one event; kinds that no report shows are left out."""
@@ -53,7 +55,8 @@ class Story:
     @property
     def is_empty(self) -> bool:
         """Whether nothing was compiled because the function touches no array."""
-        return not self.needs_attention and not self.plain and not any(c.node_count for c in self.compiles)
+        told = self.needs_attention or self.plain or self.pending
+        return not told and not any(c.node_count for c in self.compiles)
 
     @property
     def pieces(self) -> list[CompileEvent]:
@@ -93,6 +96,7 @@ _SHELVES: dict[type[Event], str] = {
     DemotionEvent: "demotions",
     KernelEvent: "kernels",
     PlainEvent: "plain",
+    PendingEvent: "pending",
 }
 
 

@@ -25,7 +25,7 @@ from jitmagic.runtime.entry import Entry, hold_all
 from jitmagic.runtime.frame import Cells, CompiledFrame, Values
 from jitmagic.runtime.lowering import Lowered
 from jitmagic.runtime.memory import MEMORY
-from jitmagic.runtime.telling import remedy, tell_compile, tell_recompile
+from jitmagic.runtime.telling import remedy, tell_compile, tell_pending, tell_recompile
 from jitmagic.runtime.touch import touches_arrays
 from jitmagic.tracer.capture import Capture, FrameState, Options
 from jitmagic.tracer.guards.explain import Failure
@@ -101,6 +101,7 @@ class Compiler:
             raise
         except Pending as waiting:
             frame.pending = waiting.is_done
+            tell_pending(frame)
             return None
         except RecursionError:  # this deep in a recursion there is no room for a trace
             return None
@@ -118,6 +119,7 @@ class Compiler:
             return None
         install(frame, entry)  # before any other thread can see it
         frame.add(entry)
+        frame.record.pending.clear()
         MEMORY.note(frame, entry)
         elapsed = time.perf_counter_ns() - started
         if not entry.is_plain:
@@ -163,7 +165,7 @@ class Compiler:
     def _lowered(self, frame: CompiledFrame, capture: Capture) -> Lowered | None:
         """The graph compiled; None where it has no compiled form, which is told."""
         try:
-            with deferring():
+            with deferring(not frame.options.check):  # what is to be compared is compiled now
                 return self.lower(capture.graph, capture.examples, frame.options)
         except (UserError, Pending):
             raise

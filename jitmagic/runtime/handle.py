@@ -84,8 +84,9 @@ class Handle(Hidden):
     def events(self) -> list[Event]:
         """The same in one list, by kind."""
         record = self.record
-        kinds = (record.compiled, record.kernels, record.breaks, record.recompiles, record.fallbacks, record.demotions)
-        return [event for kind in kinds for event in kind]
+        made, changed = (record.compiled, record.kernels), (record.breaks, record.recompiles)
+        plain = (record.fallbacks, record.demotions, record.pending)
+        return [event for kind in (*made, *changed, *plain) for event in kind]
 
     def all_entries(self) -> list[tuple[Entry, int]]:
         """Every entry with the line at which its piece starts (0: the function's beginning)."""

@@ -12,7 +12,16 @@ from typing import Any
 
 from jitmagic import events
 from jitmagic.errors import Span
-from jitmagic.events import BreakEvent, CompileEvent, DemotionEvent, Event, FallbackEvent, KernelEvent, RecompileEvent
+from jitmagic.events import (
+    BreakEvent,
+    CompileEvent,
+    DemotionEvent,
+    Event,
+    FallbackEvent,
+    KernelEvent,
+    PendingEvent,
+    RecompileEvent,
+)
 from jitmagic.runtime.comparison import Comparison
 
 __all__ = ["FunctionRecord", "def_span"]
@@ -57,6 +66,7 @@ class FunctionRecord:
     fallbacks: list[FallbackEvent] = field(default_factory=list)
     kernels: list[KernelEvent] = field(default_factory=list)
     demotions: list[DemotionEvent] = field(default_factory=list)
+    pending: list[PendingEvent] = field(default_factory=list)  # until the kernels are there
     checks: list[Comparison] = field(default_factory=list)
     listener: Callable[[Event], None] = events.emit
     local: _PerThread = field(default_factory=_PerThread, repr=False)
@@ -109,4 +119,5 @@ def _lists(record: FunctionRecord) -> dict[type[Event], list[Any]]:
         FallbackEvent: record.fallbacks,
         KernelEvent: record.kernels,
         DemotionEvent: record.demotions,
+        PendingEvent: record.pending,
     }

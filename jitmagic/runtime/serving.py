@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import Any
 
 from jitmagic.backends.base import Bail
+from jitmagic.backends.deferring import is_at_once
 from jitmagic.config import current
 from jitmagic.runtime.blocks import Blocks
 from jitmagic.runtime.checking import check_entry
@@ -42,6 +43,9 @@ class Server:
         return Server, (self._compiler.capture, self._compiler.lower)
 
     def __call__(self, frame: CompiledFrame, values: Values, cells: Cells) -> Any:
+        if _is_waiting(frame):
+            frame.misses += 1
+            return frame.run_plain(values, cells)
         if frame.is_piece:
             return self._answer(frame, values, cells)
         local = frame.record.local
@@ -78,9 +82,9 @@ class Server:
         try:
             frame.bury()
             entry = frame.matching(values, cells)
-            if frame.pending is not None and frame.pending():
-                frame.pending = None
-            if entry is None and not frame.closed and frame.pending is None:
+            waits = _is_waiting(frame)
+            frame.pending = frame.pending if waits else None
+            if entry is None and not frame.closed and not waits:
                 entry = self._compiler.compile(frame, values, cells, self._install)
         finally:
             frame.lock.release()
@@ -135,6 +139,12 @@ class Server:
                     found = CompiledFrame(over(plain, ()), whole.options, whole.record, self, whole, line)
                     whole.pieces[key] = found
         return None if found is None or (found.closed and not found.entries) else found
+
+
+def _is_waiting(frame: CompiledFrame) -> bool:
+    """Whether kernels of this frame are still being compiled in the background."""
+    is_done = frame.pending
+    return is_done is not None and not is_done() and not is_at_once()
 
 
 def _is_checked(frame: CompiledFrame, entry: Entry) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from jitmagic.config import current
 from jitmagic.errors import Span
-from jitmagic.events import BreakEvent, CompileEvent, KernelEvent, RecompileEvent
+from jitmagic.events import BreakEvent, CompileEvent, KernelEvent, PendingEvent, RecompileEvent
 from jitmagic.graph.printer import print_graph
 from jitmagic.runtime.entry import Entry
 from jitmagic.runtime.frame import CompiledFrame
@@ -24,7 +24,7 @@ from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.kinds import meant_code
 from jitmagic.tracer.part_names import readable
 
-__all__ = ["remedy", "tell_compile", "tell_recompile"]
+__all__ = ["remedy", "tell_compile", "tell_pending", "tell_recompile"]
 
 # What keeps a guard of this kind from changing, where the guard itself does not say.
 _REMEDIES = {
@@ -84,6 +84,13 @@ def tell_compile(frame: CompiledFrame, entry: Entry, elapsed_ns: int) -> None:
         )
     for found in capture.breaks:
         tell_break(frame, found)
+
+
+def tell_pending(frame: CompiledFrame) -> None:
+    """The kernels of a call were left to the compile worker; told once for each time that they are waited for."""
+    record = frame.record
+    if not record.pending:
+        record.emit(PendingEvent(record.name, record.owner, record.span))
 
 
 def tell_break(frame: CompiledFrame, found: Break) -> None:

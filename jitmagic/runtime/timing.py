@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from jitmagic.backends.deferring import at_once
 from jitmagic.runtime.comparison import quietly, same_random_state
 from jitmagic.runtime.copies import copy_arguments
 from jitmagic.runtime.record import FunctionRecord
@@ -41,8 +42,9 @@ def time_call(
     """Call both in turn, each time on fresh copies; what they print is caught. Raises what the function raises."""
     before, demoted = record.compile_ns, len(record.demotions)
     with quietly(), same_random_state():
-        for _ in range(2):  # the first call may compile, the second may still wait for it
-            _once(compiled, args, kwargs)
+        with at_once():
+            for _ in range(2):  # the first call may compile, the second may still wait for it
+                _once(compiled, args, kwargs)
         times = [(_once(plain, args, kwargs), _once(compiled, args, kwargs)) for _ in range(_REPEATS)]
     medians = [int(statistics.median(column)) for column in zip(*times, strict=True)]
     spent = record.compile_ns

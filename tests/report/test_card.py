@@ -21,6 +21,7 @@ from jitmagic.events import (
     GradientRecord,
     GuardRecord,
     KernelEvent,
+    PendingEvent,
     RecompileEvent,
 )
 from jitmagic.report import Box, Drawing, Report, SourceText
@@ -193,6 +194,7 @@ EVENT: st.SearchStrategy[Event] = st.one_of(
     st.builds(RecompileEvent, **HEAD, call=COUNT, cost_ns=COUNT, caller=st.none() | SPAN),
     st.builds(BreakEvent, **HEAD),
     st.builds(FallbackEvent, **HEAD),
+    st.builds(PendingEvent, **HEAD),
     st.builds(DemotionEvent, **HEAD, entry=COUNT, compiled_ns=COUNT, plain_ns=COUNT),
     st.builds(KernelEvent, **HEAD, elapsed_ns=COUNT, source=WORD),
 )

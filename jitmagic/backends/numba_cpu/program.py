@@ -9,11 +9,11 @@ from typing import Any
 from jitmagic.backends.loops.inputs_in_place import InPlace, inputs_in_place, keep_old, put_last
 from jitmagic.backends.loops.ir import Kernel as LoopKernel
 from jitmagic.backends.loops.recipes import approximated
-from jitmagic.backends.loops.schedule import Launch, Schedule, schedule
+from jitmagic.backends.loops.schedule import Call, Launch, Schedule, schedule
 from jitmagic.backends.loops.targets import fills_first, targets
-from jitmagic.backends.loops.updates import results_over_operands, updates_in_place
+from jitmagic.backends.loops.updates import loop_of, results_over_operands, updates_in_place
 from jitmagic.backends.native.compile import Kernel, compile_kernel
-from jitmagic.backends.native.worker import defer
+from jitmagic.backends.native.worker import Text, defer
 from jitmagic.backends.numba_cpu.chains import Chain, chained, chains
 from jitmagic.backends.numba_cpu.committing import copies_texts, without_copies
 from jitmagic.backends.numba_cpu.emit import emit, emit_chain
@@ -129,7 +129,8 @@ def _compile(plan: Schedule, together: Sequence[Chain], copies: Sequence[Node], 
     alone = [step for step in plan.launches if id(step) not in chain_of or id(step) in leaders]
     texts = [emit_chain(chain_of[id(step)]) if id(step) in leaders else emit(step.built.kernel) for step in alone]
     others = [*combine_texts(plan), *join_texts(plan), *scatter_texts(plan), *copies_texts(copies)]
-    defer([*((text, fastmath) for text in texts), *((text, False) for text in others)])
+    has_loops = any(isinstance(step, Call) and loop_of(step.node) is not None for step in plan.steps)
+    defer([*(Text(text, fastmath) for text in texts), *map(Text, others)], cannot_wait=has_loops)
     for chain in together:
         plan.marks |= dict.fromkeys(chain.nodes, chain.launches[0].built.kernel.name)
     return [_record(step, chain_of.get(id(step)), text, fastmath) for step, text in zip(alone, texts, strict=True)]
