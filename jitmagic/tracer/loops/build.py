@@ -18,6 +18,7 @@ from jitmagic.tracer.loops.comprehended import COMPREHENSIONS, bound_by
 from jitmagic.tracer.loops.expressions import Expressions, Outside, Turn
 from jitmagic.tracer.loops.folds import COMPENSATES, compensated_sum, folded, is_fold
 from jitmagic.tracer.loops.heads import head_of
+from jitmagic.tracer.loops.integers import FUNCTIONS, alternating, power
 from jitmagic.tracer.loops.kinds import CODES, UNBOUND, Kinds, Types, coerce, join_all, tag, variable
 from jitmagic.tracer.loops.leaving import part_name, without_else
 from jitmagic.tracer.loops.rules import refuse, store_is_exact
@@ -113,9 +114,14 @@ class Builder:
 
     def _turned(self, node: ast.expr, name: ast.Name) -> list[ast.stmt]:
         """Statements that bind ``name`` to the value of an expression."""
+        if isinstance(node, ast.BinOp):
+            by_minus_one = ast.unparse(node.left) in ("-1", "(-1)")
+            return self._integers(node, [node.left, node.right], alternating if by_minus_one else power, name.id)
         if not isinstance(node, ast.Call):
             return spelled_out(node, name)
         function = self.outside.function(node.func)
+        if function is not None and function in FUNCTIONS:
+            return self._integers(node, node.args, FUNCTIONS[function], name.id)
         if is_fold(function, node):
             return self._folded(function or "", node, name.id)
         return self.inlined(node, name.id) if function is None else spelled_out(node, name)
@@ -149,8 +155,18 @@ class Builder:
     def _is_map(self, node: ast.expr) -> bool:
         return self.outside.function(node) == "builtins.map"
 
-    def inlined(self, node: ast.Call, result: str) -> list[ast.stmt]:
-        function = node.func if isinstance(node.func, ast.Lambda) else self.outside.callee(node.func)
+    def _integers(
+        self, node: ast.expr, args: Sequence[ast.expr], function: Callable[..., int], result: str
+    ) -> list[ast.stmt]:
+        """A function of Python ints; the operands may also be NumPy's."""
+        as_python = (ast.Call(ast.Name("_jm_python", ast.Load()), [a], []) for a in args)
+        call = ast.Call(ast.Name(function.__name__, ast.Load()), [*as_python], [])
+        return self.inlined(ast.fix_missing_locations(ast.copy_location(call, node)), result, function)
+
+    def inlined(self, node: ast.Call, result: str, function: Any = None) -> list[ast.stmt]:
+        """The body of a function, by default of the one that is called by its name."""
+        if function is None:
+            function = node.func if isinstance(node.func, ast.Lambda) else self.outside.callee(node.func)
         if function is None or len(self.copies) >= COPIES:
             raise refuse(f"the call {ast.unparse(node)}")
         serial = self.copies.setdefault(self.place(node), len(self.copies) + 1)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from jitmagic.graph import region as ir
+from jitmagic.tracer.loops.comparisons import LITERAL_TYPES, WORD, cast, compared
 from jitmagic.tracer.loops.folds import is_fold
+from jitmagic.tracer.loops.integers import FUNCTIONS
 from jitmagic.tracer.loops.kinds import variable
 from jitmagic.tracer.loops.rows import row_fold, row_of
 from jitmagic.tracer.loops.rules import (
     INTS,
     binary_types,
-    compare_type,
     function_types,
     is_integer,
     refuse,
@@ -38,17 +39,7 @@ BINARY: Mapping[type[ast.operator], str] = {
     ast.BitOr: "or_",
     ast.BitXor: "xor",
 }
-COMPARE: Mapping[type[ast.cmpop], str] = {
-    ast.Eq: "eq",
-    ast.NotEq: "ne",
-    ast.Lt: "lt",
-    ast.LtE: "le",
-    ast.Gt: "gt",
-    ast.GtE: "ge",
-}
-LITERAL_TYPES: Mapping[type, str] = {bool: "pybool", int: "pyint", float: "pyfloat"}
-WORD = 2**62  # Python ints in a region stay below this size; a result that might not leaves the region
-SHIFTS = 62  # by fewer bits than that
+SHIFTS = 62  # bits; a Python int in a region has fewer
 
 
 class Outside:
@@ -72,6 +63,10 @@ class Outside:
 
     def function(self, node: ast.expr) -> str | None:
         """The full name of the function that it denotes (``math.sqrt``, ``builtins.abs``)."""
+        raise NotImplementedError
+
+    def constants(self, node: ast.expr) -> Sequence[Any] | None:
+        """The numbers, and tuples of numbers, in a tuple, list or set that the loop does not rebind or change."""
         raise NotImplementedError
 
     def callee(self, node: ast.expr) -> Any:
@@ -116,7 +111,7 @@ class Expressions:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return ir.Not(self.truth(node.operand))
         if isinstance(node, ast.Compare):
-            return _compared(self, node)
+            return compared(self, node)
         return _as_condition(self.value(node))
 
     def _any_or_all(self, node: ast.BoolOp) -> ir.Expr:
@@ -149,10 +144,6 @@ class Expressions:
         if name is None:
             raise refuse(f"the operator {operator.__name__}")
         return _operation(name, self.make(left), self.make(right))
-
-
-def cast(value: ir.Expr, kind: str) -> ir.Expr:
-    return value if value.type == kind else ir.Cast(value, kind)
 
 
 def _as_condition(value: ir.Expr) -> ir.Expr:
@@ -249,10 +240,10 @@ def _shifted(operator: str, left: ir.Expr, right: ir.Expr) -> ir.Expr | None:
 
 
 def _int_power(base: ir.Expr, exponent: ir.Expr) -> ir.Expr:
-    if isinstance(base, ir.Const) and isinstance(exponent, ir.Const) and 0 <= exponent.value < 64:
+    if isinstance(base, ir.Const) and isinstance(exponent, ir.Const) and (base.value or exponent.value >= 0):
         known = int(base.value) ** int(exponent.value)
-        if -WORD < known < WORD:
-            return ir.Const(known, "pyint")
+        if isinstance(known, float) or -WORD < known < WORD:
+            return ir.Const(known, "pyfloat" if isinstance(known, float) else "pyint")
     if not isinstance(exponent, ir.Const) or not 1 <= exponent.value <= 4:
         raise refuse("a power of ints")
     made = cast(base, "pyint")
@@ -263,13 +254,26 @@ def _int_power(base: ir.Expr, exponent: ir.Expr) -> ir.Expr:
 
 
 def _binary(e: Expressions, node: ast.BinOp) -> ir.Expr:
+    if isinstance(node.op, ast.Pow) and _is_long_power(e.make(node.left), e.make(node.right)):
+        raise Turn(node)
     return e.operate(type(node.op), node.left, node.right)
+
+
+def _is_long_power(base: ir.Expr, exponent: ir.Expr) -> bool:
+    """Whether it is a power of ints that only a loop computes."""
+    if not {base.type, exponent.type} <= {"pyint", "pybool"}:
+        return False
+    if isinstance(exponent, ir.Const):
+        return not isinstance(base, ir.Const) and not 1 <= exponent.value <= 4
+    return True
 
 
 def _unary(e: Expressions, node: ast.UnaryOp) -> ir.Expr:
     if isinstance(node.op, ast.Not):
         return ir.Not(e.truth(node.operand))
     value = e.make(node.operand)
+    if isinstance(node.op, ast.Invert):
+        return _inverted(value, node)
     if isinstance(node.op, ast.UAdd) and value.type in ("pyint", "pyfloat"):
         return value
     if not isinstance(node.op, ast.USub) or value.type == "bool" or value.type.startswith("uint"):
@@ -281,48 +285,14 @@ def _unary(e: Expressions, node: ast.UnaryOp) -> ir.Expr:
     return ir.Unary("neg", value, value.type)
 
 
-def _compare(e: Expressions, node: ast.Compare) -> ir.Expr:
-    return _compared(e, node, as_value=True)
-
-
-def _compared(e: Expressions, node: ast.Compare, *, as_value: bool = False) -> ir.Expr:
-    """Comparisons; as a condition the type of the outcome does not matter, as a value it does."""
-    if isinstance(node.ops[0], ast.Is | ast.IsNot):
-        return _is_none(e, node)
-    left = e.make(node.left)
-    tests: list[ir.Expr] = []
-    for op, right_node in zip(node.ops, node.comparators, strict=True):
-        operator = COMPARE.get(type(op))
-        if operator is None:
-            raise refuse(f"the comparison {ast.unparse(node)}")
-        right = e.make(right_node)
-        inner, result = compare_type(left.type, right.type)
-        tests.append(ir.Compare(operator, cast(left, inner), cast(right, inner), result if as_value else "pybool"))
-        left = right
-    if len(tests) == 1:
-        return tests[0]
-    if len({t.type for t in tests}) > 1:
-        raise refuse(f"the comparison {ast.unparse(node)}")
-    return ir.Logic("and", tuple(tests), tests[0].type)
-
-
-def _is_none(e: Expressions, node: ast.Compare) -> ir.Expr:
-    """``v is None``, which the kind of a variable tells."""
-    by = node.comparators[0]
-    if (
-        len(node.ops) > 1
-        or not isinstance(by, ast.Constant)
-        or by.value is not None
-        or not isinstance(node.left, ast.Name)
-    ):
-        raise refuse(f"the comparison {ast.unparse(node)}")
-    if node.left.id in e.kinds:
-        is_none = e.kinds[node.left.id] == "none"
-    else:
-        is_none = e.outside.is_none(node.left)
-        if not is_none and e.outside.array(node.left) is None:
-            e.make(node.left)
-    return ir.Const(is_none == isinstance(node.ops[0], ast.Is), "pybool")
+def _inverted(value: ir.Expr, node: ast.UnaryOp) -> ir.Expr:
+    """``~n`` is ``-n - 1``; of an unsigned number it is what is missing to the largest."""
+    if value.type == "pyint":
+        return ir.Binary("sub", ir.Unary("neg", value, "pyint"), ir.Const(1, "pyint"), "pyint")
+    if value.type not in INTS:
+        raise refuse(f"the operator in {ast.unparse(node)}")
+    ones = -1 if value.type.startswith("int") else int(np.iinfo(value.type).max)
+    return ir.Binary("xor", value, cast(ir.Const(ones, "pyint"), value.type), value.type)
 
 
 def _bool(e: Expressions, node: ast.BoolOp) -> ir.Expr:
@@ -349,6 +319,8 @@ def _call(e: Expressions, node: ast.Call) -> ir.Expr:
         raise Turn(node)
     if name is None or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
         raise refuse(f"the call {ast.unparse(node)}")
+    if name in FUNCTIONS and all(is_integer(e.make(a).type) or e.make(a).type == "pybool" for a in node.args):
+        raise Turn(node)
     handler = _CALLS.get(name)
     if len(node.args) != 1 and handler not in (_extreme, _is_dtype):
         raise refuse(f"the call {ast.unparse(node)}")
@@ -459,7 +431,7 @@ _EXPRESSIONS: Mapping[type[ast.expr], Callable[[Expressions, Any], ir.Expr]] = {
     ast.Subscript: _subscript,
     ast.BinOp: _binary,
     ast.UnaryOp: _unary,
-    ast.Compare: _compare,
+    ast.Compare: lambda e, node: compared(e, node, as_value=True),
     ast.BoolOp: _bool,
     ast.IfExp: _conditional,
     ast.Call: _call,

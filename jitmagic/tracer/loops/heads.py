@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jitmagic.graph import region as ir
 from jitmagic.tracer.loops.cases import bind
@@ -64,7 +64,26 @@ class _Rounds:
         found = _OVER.get(name)
         if found is not None:
             return found(self, parts, args, target)
+        known = self.b.outside.constants(value)
+        if known:
+            self.sizes.append(ir.Const(len(known), "pyint"))
+            return self.choices(target, known)
         return self.element(target, value, self.counter)
+
+    def choices(self, target: ast.expr, known: Sequence[Any]) -> Bindings:
+        """``target`` is the number in ``known`` that the round selects, and its parts where those are tuples."""
+        if isinstance(target, ast.Tuple):
+            if any(not isinstance(each, tuple) or len(each) != len(target.elts) for each in known):
+                raise self.refusal()
+            columns = zip(target.elts, zip(*known, strict=True), strict=True)
+            return [binding for part, column in columns for binding in self.choices(part, column)]
+        if any(isinstance(each, tuple) for each in known) or not isinstance(target, ast.Name):
+            raise self.refusal()
+        *rest, chosen = [ast.Constant(each) for each in known]
+        for position in reversed(range(len(rest))):
+            test = ast.Compare(self.counter, [ast.Eq()], [ast.Constant(position)])
+            chosen = ast.IfExp(test, rest[position], chosen)  # type: ignore[assignment]  # an expression
+        return [(target, ast.fix_missing_locations(ast.copy_location(chosen, self.node)))]
 
     def element(self, target: ast.expr, value: ast.expr, index: ast.expr) -> Bindings:
         array = self.b.outside.array(value)

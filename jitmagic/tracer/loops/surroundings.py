@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from jitmagic.tracer.variables.callables import CallableTracker
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.functions import FunctionTracker, NestedFunction
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
+from jitmagic.tracer.variables.sequences import ListTracker, TupleTracker
 from jitmagic.tracer.variables.tensor import TensorTracker
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ _INDEX_PARTS = (
     ast.operator,
     ast.expr_context,
 )
+CHOICES = 32  # elements of a list of constants
 _LITERALS: Mapping[type, str] = {int: "pyint", float: "pyfloat", bool: "pybool"}
 
 
@@ -113,6 +115,14 @@ class Surroundings(Outside):
         self.scalars[text] = (made, value)
         return made
 
+    def constants(self, node: ast.expr) -> Sequence[Any] | None:
+        try:
+            found = ast.literal_eval(node)
+        except ValueError:
+            value = self._value(node)
+            found = None if value is None else _known(self.tx, value)
+        return tuple(found) if isinstance(found, tuple | list | set) and len(found) <= CHOICES else None
+
     def may_fold(self) -> bool:
         return not self.tx.output.differentiating
 
@@ -158,6 +168,15 @@ class Surroundings(Outside):
             return None
         self.nested[node.id] = function.node
         return function
+
+
+def _known(tx: Evaluator, value: VariableTracker) -> Any:
+    """A constant, or a tuple of constants: what a list or tuple holds, however deep; None for anything else."""
+    value = tx.realize(value)
+    if isinstance(value, TupleTracker | ListTracker):
+        found = [_known(tx, item) for item in value.items]
+        return None if None in found else tuple(found)
+    return value.value if isinstance(value, Constant) and type(value.value) in _LITERALS else None
 
 
 def known_function(tx: Evaluator, node: ast.expr) -> str | None:
