@@ -44,7 +44,7 @@ from jitmagic.tracer.guards import (
 from jitmagic.tracer.guards import kinds as guard
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.module_kinds import undefined_guard
-from jitmagic.tracer.guards.naming import dtype_text, home
+from jitmagic.tracer.guards.naming import dtype_text, home, own_name
 from jitmagic.tracer.guards.orders import key_order_guard, member_order_guard
 from jitmagic.tracer.guards.recording import tensor_guards
 from jitmagic.tracer.inputs import Inputs, is_held
@@ -136,7 +136,7 @@ class Builder(Inputs, ClassGuards):
         """The tracker of an object that the entry itself holds (a class's method, an imported module)."""
         if type(value) in LITERALS or (isinstance(value, np.dtype) and value.metadata is None):
             return Constant(value)
-        return self.wrap(tx, value, self.output.constant_source(value, getattr(value, "__name__", "")))
+        return self.wrap(tx, value, self.output.constant_source(value, own_name(value)))
 
     def class_entry(self, tx: Evaluator, cls: type, name: str, entry: Any) -> VariableTracker:
         """What the dict of a class of ``cls``'s MRO holds under ``name``; the caller has guarded the lookup."""

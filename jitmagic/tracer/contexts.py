@@ -52,8 +52,17 @@ class GeneratorContext(Manager):
     def enter(self, tx: Evaluator) -> VariableTracker:
         item = self.generator.next_item(tx)
         if item is None:
-            raise python_error(RuntimeError, "generator didn't yield")
+            raise self._empty()
         return item
+
+    def _empty(self) -> Raised:
+        """``contextlib`` asks for an item, and raises this without saying that there was none."""
+        raised = python_error(RuntimeError, "generator didn't yield")
+        error = raised_value(raised)
+        error.set_cause(Constant(None))
+        error.chain["__context__"] = raised_value(self.generator.stopped())
+        raised.is_chained = True
+        return raised
 
     def leave(self, tx: Evaluator, raised: Raised | None) -> bool:
         if raised is None:

@@ -20,7 +20,7 @@ from jitmagic.tracer.operators import binary
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.texts import format_text, repr_text, str_text
 from jitmagic.tracer.variables.array import ArrayTracker, stands_for_tensor
-from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.base import VariableTracker, python_error, read_attribute
 from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker
 from jitmagic.tracer.variables.constant import Constant, run
 from jitmagic.tracer.variables.descriptors import find_in_class
@@ -307,7 +307,7 @@ def _getattr(
     tx: Evaluator, value: VariableTracker, name: VariableTracker, default: VariableTracker | None = None
 ) -> VariableTracker:
     if default is None:
-        return tx.realize(value.attribute(tx, name.constant()))
+        return read_attribute(tx, value, name.constant())
     found = _attribute_or_none(tx, value, name)
     return default if found is None else found
 

@@ -22,7 +22,7 @@ from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.tails import note_callee
 from jitmagic.tracer.texts import ascii_text, format_text, repr_text, str_text
 from jitmagic.tracer.variables.array import ArrayTracker
-from jitmagic.tracer.variables.base import VariableTracker, python_error, type_name
+from jitmagic.tracer.variables.base import VariableTracker, python_error, read_attribute, type_name
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.deferred import chosen_text, joined
 from jitmagic.tracer.variables.functions import NestedFunction
@@ -217,7 +217,7 @@ def load_attribute(tx: Evaluator, value: VariableTracker, name: str) -> Variable
     """``value.name`` with the class's private names spelt out."""
     if name == "__class__" and isinstance(value, SequenceTracker | DictTracker | SetTracker):
         return tx.output.builder.constant_object(tx, value.python_type())
-    return tx.realize(value.attribute(tx, tx.mangle(name)))
+    return read_attribute(tx, value, tx.mangle(name))
 
 
 def _subscript(tx: Evaluator, node: ast.Subscript) -> VariableTracker:
@@ -298,17 +298,20 @@ def evaluate_arguments(tx: Evaluator, node: ast.Call) -> tuple[list[VariableTrac
     for keyword in node.keywords:
         value = tx.eval(keyword.value)
         if keyword.arg is not None:
-            kwargs[keyword.arg] = value
+            _add_keyword(node, kwargs, keyword.arg, value)
             continue
         if not isinstance(value, DictTracker):
             raise Unsupported("call", f"**{value.describe()}")
         value.note_order()
         for key, item in value.items.items():
-            if key in kwargs:
-                text = f"{ast.unparse(node.func)}() got multiple values for keyword argument {key!r}"
-                raise python_error(TypeError, text)
-            kwargs[key] = item
+            _add_keyword(node, kwargs, key, item)
     return args, kwargs
+
+
+def _add_keyword(node: ast.Call, kwargs: dict[str, VariableTracker], key: Any, value: VariableTracker) -> None:
+    if key in kwargs or not isinstance(key, str):  # the message names the function as only Python knows it
+        raise Unsupported("call", f"{ast.unparse(node.func)}() with these keywords")
+    kwargs[key] = value
 
 
 def _call(tx: Evaluator, node: ast.Call) -> VariableTracker:

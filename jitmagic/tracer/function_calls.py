@@ -11,7 +11,7 @@ from jitmagic.errors import Unsupported
 from jitmagic.tracer.call_rows import Handler
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.signals import Raised
-from jitmagic.tracer.variables.base import VariableTracker
+from jitmagic.tracer.variables.base import VariableTracker, read_attribute
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.functions import FunctionTracker, NestedFunction
 from jitmagic.tracer.variables.namespaces import GlobalsTracker
@@ -55,7 +55,7 @@ def _attrgetter(tx: Evaluator, *names: VariableTracker) -> VariableTracker:
 
     def follow(tx: Evaluator, value: VariableTracker, path: Sequence[str]) -> VariableTracker:
         for name in path:
-            value = tx.realize(value.attribute(tx, name))
+            value = read_attribute(tx, value, name)
         return value
 
     def apply(tx: Evaluator, value: VariableTracker) -> VariableTracker:

@@ -140,7 +140,8 @@ class GeneratorTracker(IteratorTracker):
             self.is_finished = True
             if isinstance(raised.error, StopIteration):
                 later = ExceptionTracker(RuntimeError, [Constant("generator raised StopIteration")])
-                later.chain["__cause__"] = later.chain["__context__"] = raised_value(raised)
+                later.set_cause(raised_value(raised))
+                later.chain["__context__"] = raised_value(raised)
                 raise Raised(later.stand_in(), later, is_chained=True) from None
             raise
         except Unsupported as error:
@@ -221,7 +222,7 @@ def _send(tx: Evaluator, generator: GeneratorTracker, value: VariableTracker) ->
 
 def _throw(tx: Evaluator, generator: GeneratorTracker, value: VariableTracker) -> VariableTracker:
     thrown = make_exception(tx, value)
-    item = generator.throw(tx, Raised(thrown.stand_in(), thrown))
+    item = generator.throw(tx, Raised(thrown.stand_in(), thrown, is_chained=True))
     if item is None:
         raise generator.stopped()
     return item

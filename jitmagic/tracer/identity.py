@@ -82,7 +82,7 @@ def _same_at_sources(tx: Evaluator, a: VariableTracker, b: VariableTracker) -> b
     assert a.source is not None
     assert b.source is not None
     left, right = _object_of(tx, a), _object_of(tx, b)
-    if type(a) is not type(b) and NO_OBJECT in (left, right):
+    if type(a) is not type(b) and (left is NO_OBJECT or right is NO_OBJECT):
         return False
     if left is NO_OBJECT or right is NO_OBJECT:
         raise Unsupported("operator", f"{a.describe()} is {b.describe()}")

@@ -15,7 +15,7 @@ from jitmagic.tracer.generators import GeneratorTracker
 from jitmagic.tracer.operators import binary, compare
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
-from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.constant import Constant, run
 from jitmagic.tracer.variables.iterators import (
     CountedIterator,
     MapIterator,
@@ -146,7 +146,7 @@ def _extreme(name: str) -> Handler:
         items = tx.unpack(values[0]) if len(values) == 1 else list(values)
         if not items:
             if default is None:
-                raise python_error(ValueError, f"{'max' if name == 'gt' else 'min'}() iterable argument is empty")
+                return run(lambda: (max if name == "gt" else min)([]))
             return default
         if key is None and (found := _extreme_number(tx, row, items)) is not None:
             return found

@@ -46,7 +46,9 @@ class PlainRun(Signal):
 class Raised(Signal):
     """The traced program raised an exception; ``error`` is a real one, with NumPy's or Python's own text.
 
-    ``value`` is its tracker, once somebody has asked for it; ``is_chained`` says that its context is known.
+    ``value`` is its tracker, once somebody has asked for it; ``is_chained`` says that its context is known; ``missed``
+    are the object and the name of the innermost attribute that could not be read because of it, empty if it shall not
+    tell them.
     """
 
     def __init__(self, error: BaseException, value: Any = None, *, is_chained: bool = False) -> None:
@@ -54,6 +56,7 @@ class Raised(Signal):
         self.error = error
         self.value = value
         self.is_chained = is_chained
+        self.missed: tuple[Any, str] | tuple[()] | None = None
 
 
 @dataclass(slots=True)

@@ -33,11 +33,11 @@ from jitmagic.tracer.names import names_in
 from jitmagic.tracer.operators import in_place
 from jitmagic.tracer.resume import BreakHere
 from jitmagic.tracer.rounds import SHORT_LOOP, count_rounds, unpack_into
-from jitmagic.tracer.signals import NotConstant, Restart, Returned
+from jitmagic.tracer.signals import NotConstant, Raised, Restart, Returned
 from jitmagic.tracer.split import ALONE
 from jitmagic.tracer.tails import run_alone, tail_of
 from jitmagic.tracer.variables.array import ArrayTracker
-from jitmagic.tracer.variables.base import VariableTracker
+from jitmagic.tracer.variables.base import VariableTracker, read_attribute
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.one_of import OneOf
 from jitmagic.tracer.variables.sequences import RangeTracker, TupleTracker
@@ -210,7 +210,7 @@ def _augmented(tx: Evaluator, node: ast.AugAssign) -> Flow:
     elif isinstance(target, ast.Attribute):
         owner = tx.eval(target.value)
         attribute = tx.mangle(target.attr)
-        old = tx.realize(owner.attribute(tx, attribute))
+        old = read_attribute(tx, owner, attribute)
         owner.set_attribute(tx, attribute, in_place(tx, name, old, tx.eval(node.value)))
     else:
         owner, key = tx.eval(target.value), tx.eval(target.slice)
@@ -469,7 +469,7 @@ def _import_from(tx: Evaluator, node: ast.ImportFrom) -> Flow:
         owner = _loaded(tx, module.__name__)
         try:
             value = tx.realize(owner.attribute(tx, alias.name))
-        except Unsupported:  # a module that loads its parts when they are first asked for
+        except (Raised, Unsupported):  # not there, or in a module that loads its parts when they are first asked for
             raise Unsupported("import", _title(node)) from None
         tx.store_name(alias.asname or alias.name, value)
     return None

@@ -51,7 +51,7 @@ def _raise(tx: Evaluator, node: ast.Raise) -> Flow:
     if node.cause is not None:
         cause = tx.eval(node.cause)
         known = isinstance(cause, Constant) and cause.value is None
-        value.chain["__cause__"] = cause if known else make_exception(tx, cause)
+        value.set_cause(cause if known else make_exception(tx, cause))
     raise raise_value(value)
 
 

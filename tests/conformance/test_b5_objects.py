@@ -140,6 +140,86 @@ def test_b52_the_attributes_of_a_module_are_noticed() -> None:
     same_everywhere(text, ["f(x)", "L.K = 4", "f(x)"])
 
 
+MODULES = """
+import sys, types
+sys.modules.pop("conformance_b52", None)
+x = np.ones(2)
+L = types.ModuleType("conformance_b52")
+L.K = 3
+"""
+OTHER_MODULE = "types.SimpleNamespace(K=9)"
+
+
+@pytest.mark.parametrize(
+    ("body", "between"),
+    [
+        ("return x * L.K", ["L.K = 4", "L.K = np.ones(2)", "del L.K", f"L = {OTHER_MODULE}"]),
+        ("return x, hasattr(L, 'K')", ["del L.K", "L.K = 1"]),
+        ("return x * L.part.K", ["L.part = types.ModuleType('part'); L.part.K = 2", "L.part.K = 5"]),
+        ("return x * L.h(x)", ["L.h = np.sin", "L.h = np.cos", "L.h = lambda x: x + 1"]),
+        ("return x, L.C.k", ["class C: k = 2\nL.C = C", "C.k = 3", "class C: k = 20\nL.C = C"]),
+        ("L.log.append(1); return x, len(L.log)", ["L.log = []", "L.log = [1, 2]"]),
+        ("return L.w + x", ["L.w = x * 5", "L.w[0] = 7", "L.w = np.zeros((3, 2))"]),
+        ("import conformance_b52 as m; return x * m.K", [
+            "sys.modules['conformance_b52'] = L", "L.K = 4", f"sys.modules['conformance_b52'] = {OTHER_MODULE}",
+            "del sys.modules['conformance_b52']",
+        ]),
+        ("from conformance_b52 import K; return x * K", ["sys.modules['conformance_b52'] = L", "L.K = 4", "del L.K"]),
+        ("return x, L.__name__, L is L, L is np, [L][0] is L", ["L.__name__ = 'other'", "L = np"]),
+        ("L.K += 1; return x * L.K", ["L.K = 10"]),
+    ],
+)  # fmt: skip
+def test_b52_whatever_changes_in_a_module_is_noticed(body: str, between: list[str]) -> None:
+    text = f"{MODULES}def f(x): {body}"
+    same_everywhere(text, ["f(x)", "f(x)", *(step for each in between for step in (each, "f(x)"))])
+
+
+@pytest.mark.parametrize("body", ["return x * m.K", "return x, getattr(m, 'K'), hasattr(m, 'K')"])
+def test_b52_a_module_may_be_an_argument(body: str) -> None:
+    text = f"{MODULES}other = types.ModuleType('other'); other.K = 5\ndef f(x, m): {body}"
+    same_everywhere(text, ["f(x, L)", "f(x, other)", "f(x, L)", "other.K = 6", "f(x, other)"], [1, 2, 2, 2])
+    found = explained(text, "f(x, L)")
+    assert found.break_count == 0
+    assert ("m", "PYMODULE_MATCH") in {(g.source, g.kind) for g in found.guards}
+
+
+@pytest.mark.parametrize("found", ["7", "{}[n]", "getattr({}, n)"])
+def test_b52_what_a_module_does_when_it_is_asked_is_done_once(found: str) -> None:
+    text = f"""{MODULES}log = []
+def asked(n):
+    log.append(n)
+    return {found}
+L.__getattr__ = asked
+def f(x):
+    try: return x * L.Q, len(log)
+    except (AttributeError, KeyError) as e: return x, e.args, len(log)
+"""
+    same_everywhere(text, ["f(x)", "f(x)", "L.Q = 2", "f(x)", "del L.Q", "f(x)", "log"])
+
+
+def test_b52_a_name_that_numpy_has_no_more_has_numpys_words() -> None:
+    text = "x = np.ones(2)\ndef f(x, n):\n    try: return x, getattr(np, n)\n    except AttributeError as e: "
+    same_everywhere(f"{text}return x, e.args, e.name, e.obj is np", [f"f(x, {n!r})" for n in ("int", "float_", "foo")])
+
+
+@pytest.mark.parametrize("place", ["C.o", "L.o", "o", "held[0]", "z"])
+def test_b52_no_object_is_asked_for_its_name(place: str) -> None:
+    """A module or object of the user's may do anything when it is asked for what it has not."""
+    text = f"""{MODULES}class Asked:
+    def __init__(self): object.__setattr__(self, "seen", [])
+    def __getattr__(self, name):
+        self.seen.append(name)
+        if name.startswith("__"): raise AttributeError(name)
+        return 3
+o = Asked()
+held = [o]; L.o = o
+class C: pass
+C.o = o
+def f(x, z=o): return x * {place}.k, {place}, {place} is o, type({place}).__name__
+"""
+    same_everywhere(text, ["f(x)", "f(x)", "o.seen"])
+
+
 def test_b53_the_fields_of_a_dataclass_are_looped_over() -> None:
     text = """
 import dataclasses

@@ -86,12 +86,11 @@ def type_guard(source: Source, kind: type, span: Span | None = None) -> Guard:
 
 def identity_guard(source: Source, value: Any, kind: str = "ID_MATCH", span: Span | None = None) -> Guard:
     """ID_MATCH and its kin: this very object."""
-    label = getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or name_now(value)
     return Guard(
         kind,
         source,
         "{v} is {k}",
-        str(label),
+        name_now(value),
         "name_now({v})",
         value,
         remedy=constant_remedy(source)

@@ -39,6 +39,7 @@ __all__ = [
     "length_text",
     "name_now",
     "one_of",
+    "own_name",
     "shared",
     "value_text",
 ]
@@ -158,6 +159,11 @@ def name_now(value: Any) -> str:
     if kind in _NAMED:
         return str(value.__name__)
     return value_text(value) if kind in _TOLD or issubclass(kind, (enum.Enum, np.dtype)) else kind.__name__
+
+
+def own_name(value: Any) -> str:
+    """The ``__name__`` of a function, class or module; empty for anything else, which may do anything when asked."""
+    return str(value.__name__) if issubclass(type(value), (type, *_NAMED)) else ""
 
 
 def items_now(value: Any) -> Any:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter
     from jitmagic.tracer.evaluator import Evaluator
 
-__all__ = ["NO_OBJECT", "VariableTracker", "python_error"]
+__all__ = ["NO_OBJECT", "VariableTracker", "python_error", "read_attribute"]
 
 NO_OBJECT: Any = object()  # the value is no object that existed before the call
 
@@ -28,12 +28,24 @@ def python_error(kind: type[BaseException], *args: Any, **details: Any) -> Raise
     return Raised(kind(*args, **details))
 
 
+def read_attribute(tx: Evaluator, owner: VariableTracker, name: str) -> VariableTracker:
+    """``owner.name``; an AttributeError on the way is told what it is about, as Python does it."""
+    try:
+        return tx.realize(owner.attribute(tx, name))
+    except Raised as raised:
+        if isinstance(raised.error, AttributeError) and raised.missed is None:
+            raised.missed = owner, name
+        raise
+
+
 HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class made by a class statement
+IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: a class made in C, on the heap or not
 
 
 def type_name(kind: type) -> str:
     """What messages of Python's own call a class: those made in C say their module."""
-    is_plain = kind.__flags__ & HEAP_TYPE or kind.__module__ == "builtins"
+    is_made_in_c = kind.__flags__ & IMMUTABLE_TYPE or not kind.__flags__ & HEAP_TYPE
+    is_plain = not is_made_in_c or kind.__module__ == "builtins"
     return kind.__name__ if is_plain else f"{kind.__module__}.{kind.__name__}"
 
 
@@ -104,7 +116,7 @@ class VariableTracker:
         self, tx: Evaluator, name: str, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
     ) -> VariableTracker:
         """``self.name(*args, **kwargs)``."""
-        return self.attribute(tx, name).call(tx, args, kwargs)
+        return read_attribute(tx, self, name).call(tx, args, kwargs)
 
     def item(self, tx: Evaluator, key: VariableTracker) -> VariableTracker:
         raise Unsupported("subscript", self.describe())

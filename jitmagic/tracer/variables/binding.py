@@ -51,6 +51,7 @@ def _binding_error(name: str, code: CodeType, args: Any, kwargs: Any, defaults: 
     """Let Python itself word the error, with a function of the same parameters."""
     empty: tuple[CellType, ...] = tuple(CellType() for _ in code.co_freevars)
     probe = FunctionType(code, {}, name, tuple(None for _ in defaults), empty)
+    probe.__qualname__ = name
     probe.__kwdefaults__ = dict.fromkeys(kwdefaults)
     try:
         probe(*(None for _ in args), **dict.fromkeys(kwargs))

@@ -28,9 +28,9 @@ from jitmagic.tracer.guards.contents import described_guard
 from jitmagic.tracer.guards.holding import is_library
 from jitmagic.tracer.guards.kinds import missing_key_guard, own_class_attribute_guard
 from jitmagic.tracer.guards.naming import home
-from jitmagic.tracer.signals import NotConstant
+from jitmagic.tracer.signals import NotConstant, Raised
 from jitmagic.tracer.variables.array import ArrayTracker
-from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.base import VariableTracker, python_error, type_name
 from jitmagic.tracer.variables.constant import Constant, run
 from jitmagic.tracer.variables.construction import bare_instance, construct
 from jitmagic.tracer.variables.counts import with_sizes
@@ -155,17 +155,30 @@ class ModuleTracker(VariableTracker):
             return tx.output.builder.wrap(tx, own[name], DictSource(source, name))
         if late is not None:
             return tx.output.builder.wrap(tx, late, AttributeSource(source, name))
-        if hasattr(self.value, name):
+        raise self._absent(tx, name)
+
+    def _absent(self, tx: Evaluator, name: str) -> Raised:
+        """The error of Python, or of NumPy's own ``__getattr__``; that of another module is not run here."""
+        if "__getattr__" in vars(self.value) and not self._asks_numpy():
             raise Unsupported("attribute", f"{self.describe()}.{name}")
-        if self.source is not None:
-            for each in (name, "__getattr__"):
-                tx.output.guards.add(missing_key_guard(self.source, each))
-        raise python_error(AttributeError, f"module {self.value.__name__!r} has no attribute {name!r}")
+        try:
+            getattr(self.value, name)
+        except AttributeError as error:
+            if self.source is not None:
+                for each in (e for e in (name, "__getattr__") if e not in vars(self.value)):
+                    tx.output.guards.add(missing_key_guard(self.source, each))
+            raised = python_error(AttributeError, *error.args)
+            raised.missed = None if error.name else ()  # NumPy's own error may say that it has no name
+            return raised
+        raise Unsupported("attribute", f"{self.describe()}.{name}")
+
+    def _asks_numpy(self) -> bool:
+        getter = vars(self.value).get("__getattr__")
+        return getter is not None and home(getter).partition(".")[0] == "numpy" and is_library(getter)
 
     def _made_when_asked(self, name: str) -> Any:
         """What NumPy's own ``__getattr__`` gives without a warning; None for other modules."""
-        getter = vars(self.value).get("__getattr__")
-        if getter is None or home(getter).partition(".")[0] != "numpy" or not is_library(getter):
+        if not self._asks_numpy():
             return None
         try:
             return outspoken(getattr)(self.value, name, None)
@@ -238,12 +251,12 @@ class ClassTracker(CallableTracker):
         if entry is MISSING and self.source is not None:
             tx.output.guards.add(own_class_attribute_guard(self.source, cls, name))
         tx.output.builder.guard_held_class(type(cls), name)
-        if entry is MISSING and not is_library(type(cls)) and find_in_class(type(cls), "__getattr__") is not MISSING:
+        if entry is MISSING and find_in_class(type(cls), "__getattr__") is not MISSING:
             raise Unsupported("attribute", f"{self.describe()}.{name}")
         if entry is MISSING or (hasattr(type(cls), name) and name not in OF_OBJECT):
             in_metaclass = find_in_class(type(cls), name) is not MISSING  # where asking may run a property
             if not in_metaclass and not (is_library(type(cls)) and hasattr(cls, name)):
-                text = f"type object {cls.__name__!r} has no attribute {name!r}"
+                text = f"type object {type_name(cls)!r} has no attribute {name!r}"
                 raise python_error(AttributeError, text)
             raise Unsupported("attribute", f"{self.describe()}.{name}")
         if self.source is not None and tx.output.builder.data_source(cls, name, entry, self.source) is None:

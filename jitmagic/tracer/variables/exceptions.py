@@ -24,7 +24,8 @@ __all__ = ["ExceptionTracker", "TracebackTracker", "construct_exception", "is_ex
 
 # Built-in classes that make more of their arguments than to keep them.
 SPECIAL = (OSError, BaseExceptionGroup, SyntaxError, UnicodeError, ImportError)
-CHAIN = ("__cause__", "__context__")
+CHAIN = ("__cause__", "__context__", "__suppress_context__")
+MISSED = ("name", "obj")  # what an AttributeError is about
 
 
 def is_exception_class(value: Any) -> bool:
@@ -39,13 +40,14 @@ class ExceptionTracker(ObjectTracker):
         self.arguments = list(args)
         self.known: BaseException | None = None
         self.is_worded = False  # whether ``known`` came out of Python or NumPy, with all its attributes
-        self.chain: dict[str, VariableTracker] = {name: Constant(None) for name in CHAIN}
+        self.chain: dict[str, VariableTracker] = dict(zip(CHAIN, map(Constant, (None, None, False)), strict=True))
 
     @staticmethod
     def of(error: BaseException) -> ExceptionTracker:
         """For an exception that Python or NumPy has worded."""
         made = ExceptionTracker(type(error), [wrap_constant(a) for a in error.args])
         made.known, made.is_worded = error, True
+        made.chain["__suppress_context__"] = Constant(error.__suppress_context__)
         return made
 
     def stand_in(self) -> BaseException:
@@ -60,8 +62,20 @@ class ExceptionTracker(ObjectTracker):
         """``str(self)`` if no class has a ``__str__`` of its own."""
         return str(_builtin_base(self.cls)(*(a.constant() for a in self.arguments)))
 
+    def set_cause(self, cause: VariableTracker) -> None:
+        """``raise self from cause``: the context is kept, and not shown."""
+        self.chain |= {"__cause__": cause, "__suppress_context__": Constant(True)}
+
+    def note_missed(self, owner: VariableTracker, name: str) -> None:
+        """It kept ``owner.name`` from being read; one that is about something says so already."""
+        known = [getattr(self.known, each, None) for each in MISSED]
+        if known == [None, None] and not any(each in self.pending or each in self.chain for each in MISSED):
+            self.chain |= {"name": Constant(name), "obj": owner}
+
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
         if name not in self.pending:
+            if name in self.chain and self._is_builtin(tx, name):
+                return self.chain[name]
             if self.is_worded and _holds(self.known, name):
                 return self._known_attribute(name)
             if self._is_builtin(tx, name):
@@ -78,8 +92,6 @@ class ExceptionTracker(ObjectTracker):
         """``StopIteration.value``, ``NameError.name`` and the like."""
         if name == "args":
             return TupleTracker(self.arguments)
-        if name in CHAIN:
-            return self.chain[name]
         if name == "__traceback__":
             return TracebackTracker()
         if not hasattr(_builtin_base(self.cls), name):
@@ -95,7 +107,9 @@ class ExceptionTracker(ObjectTracker):
 
     def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
         stock = self._is_builtin(tx, name) and self.guarded_entry(tx, "__setattr__") in PLAIN_WRITES
-        if name in CHAIN and stock:
+        if name == "__cause__" and stock:
+            self.set_cause(value)
+        elif name in self.chain and stock:
             self.chain[name] = value
         elif name == "args" and stock:
             self.arguments = tx.unpack(value)
@@ -133,6 +147,9 @@ def raised_value(raised: Raised) -> ExceptionTracker:
     if raised.value is None:
         raised.value = ExceptionTracker.of(raised.error)
     value: ExceptionTracker = raised.value
+    if raised.missed:
+        value.note_missed(*raised.missed)
+        raised.missed = ()
     return value
 
 

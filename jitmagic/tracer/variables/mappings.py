@@ -11,7 +11,7 @@ from jitmagic.errors import Unsupported
 from jitmagic.tracer.effects import ContentsEffect
 from jitmagic.tracer.guards import Source
 from jitmagic.tracer.signals import NotConstant
-from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.base import VariableTracker, python_error, type_name
 from jitmagic.tracer.variables.constant import Constant, wrap_constant
 from jitmagic.tracer.variables.iterators import SequenceIterator, WatchedIterator
 from jitmagic.tracer.variables.lazy import Lazy
@@ -126,7 +126,7 @@ class DictTracker(VariableTracker):
         if name == "default_factory" and self.cls is defaultdict:
             return self.factory or Constant(None)
         if not hasattr(self.cls, name):
-            raise python_error(AttributeError, f"{self.cls.__name__!r} object has no attribute {name!r}")
+            raise python_error(AttributeError, f"{type_name(self.cls)!r} object has no attribute {name!r}")
         raise Unsupported("attribute", f"{self.describe()}.{name}")
 
     def reconstruct(self, emit: Emitter) -> str:

@@ -11,7 +11,7 @@ from jitmagic.tracer.effects import AttributeEffect
 from jitmagic.tracer.guards import DictSource, Source
 from jitmagic.tracer.guards.kinds import class_attribute_guard, missing_key_guard
 from jitmagic.tracer.signals import Raised
-from jitmagic.tracer.variables.base import NO_OBJECT, VariableTracker, python_error
+from jitmagic.tracer.variables.base import NO_OBJECT, VariableTracker, python_error, type_name
 from jitmagic.tracer.variables.constant import Constant, register_enum, wrap_constant
 from jitmagic.tracer.variables.dataclass_methods import refuse_frozen
 from jitmagic.tracer.variables.descriptors import (
@@ -171,9 +171,7 @@ class ObjectTracker(VariableTracker):
         return None
 
     def absent(self, name: str) -> Raised:
-        error = python_error(AttributeError, f"{self.cls.__name__!r} object has no attribute {name!r}")
-        error.error.name = name  # type: ignore[attr-defined]  # AttributeError has a name
-        return error
+        return python_error(AttributeError, f"{type_name(self.cls)!r} object has no attribute {name!r}")
 
     # -- writes
     def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
@@ -205,7 +203,7 @@ class ObjectTracker(VariableTracker):
         if write_entry(tx, self, name, entry, None):
             return
         if isinstance(entry, MemberDescriptorType):
-            read_entry(tx, self, name, entry)
+            self._read_to_delete(tx, name, entry)
         elif self.own(tx, name) is None:
             raise self.absent(name)
         if self.value is None:
@@ -214,6 +212,13 @@ class ObjectTracker(VariableTracker):
         self.pending[name] = None
         if self.source is not None:
             tx.output.add_effect(AttributeEffect(self, name, None, span=tx.span))
+
+    def _read_to_delete(self, tx: Evaluator, name: str, slot: MemberDescriptorType) -> None:
+        """The error of deleting from an empty slot holds nothing but its name."""
+        try:
+            read_entry(tx, self, name, slot)
+        except Raised as raised:
+            raise python_error(type(raised.error), name) from None
 
     def _entry_for_writing(self, tx: Evaluator, name: str) -> Any:
         entry = self.guarded_entry(tx, name)

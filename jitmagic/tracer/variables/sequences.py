@@ -10,7 +10,7 @@ from jitmagic.graph.shapes import SymInt
 from jitmagic.tracer.effects import ContentsEffect
 from jitmagic.tracer.guards import Source
 from jitmagic.tracer.signals import Raised
-from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.base import VariableTracker, python_error, type_name
 from jitmagic.tracer.variables.constant import Constant, register_container
 from jitmagic.tracer.variables.held import Held
 from jitmagic.tracer.variables.iterators import CountedIterator, SequenceIterator
@@ -92,7 +92,7 @@ class SequenceTracker(VariableTracker):
         if name in self.methods():
             return SequenceMethod(self, name)
         if not hasattr(self.kind, name):
-            raise python_error(AttributeError, f"{self.kind.__name__!r} object has no attribute {name!r}")
+            raise python_error(AttributeError, f"{type_name(self.python_type())!r} object has no attribute {name!r}")
         raise Unsupported("attribute", f"{self.describe()}.{name}")
 
     def methods(self) -> dict[str, Callable[..., VariableTracker]]:

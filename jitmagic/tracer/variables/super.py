@@ -26,6 +26,9 @@ class SuperTracker(VariableTracker):
         self.owner = owner
         self.receiver = receiver
 
+    def python_type(self) -> type:
+        return super
+
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
         receiver = self.receiver
         if isinstance(receiver, ClassTracker):
