@@ -83,13 +83,13 @@ def _work_counts(compiles: Sequence[CompileEvent]) -> list[Inline]:
     """Kernels and loops; for a backend that makes none, its operations."""
     backend = compiles[-1].backend
     kernels = sum(c.kernel_count for c in compiles)
-    others = {
-        "compiled loop": sum(c.loop_count for c in compiles),
-        "loop or branch by data": sum(c.flow_count for c in compiles),
-    }
+    others = [
+        (sum(c.loop_count for c in compiles), "compiled loop", ""),
+        (sum(c.flow_count for c in compiles), "loop or branch by data", "loops or branches by data"),
+    ]
     if not kernels and backend != _KERNEL_BACKEND:
         return [f"{plural(sum(c.node_count for c in compiles), 'operation')} on backend {backend}"]
-    told: list[Inline] = [plural(count, what) for what, count in others.items() if count]
+    told: list[Inline] = [plural(count, one, many) for count, one, many in others if count]
     return [plural(kernels, "kernel"), *told] if kernels or not told else told
 
 

@@ -61,6 +61,19 @@ def test_a_loop_that_the_data_decide_is_marked_so() -> None:
     assert "1 loop or branch by data" in f.jit.report().text
 
 
+def test_several_such_loops_have_a_plural_of_their_own() -> None:
+    @jm.compile
+    def f(x: Any) -> Any:
+        while np.abs(x).max() > 1:
+            x = x / 2
+        while np.abs(x).min() < 1:
+            x = x + 1
+        return x
+
+    f(np.arange(100.0))
+    assert "2 loops or branches by data" in f.jit.report().text
+
+
 def test_what_a_callee_does_is_marked_at_the_line_of_the_call() -> None:
     class Layer:
         def __call__(self, x: Any) -> Any:
