@@ -19,7 +19,7 @@ from jitmagic.errors import InternalError, Unsupported
 from jitmagic.graph import ArrayMeta, Graph, Node, ShapeEnv, map_nodes
 from jitmagic.graph.graph import Binding
 from jitmagic.graph.shapes import SymInt
-from jitmagic.ops.derivatives import GRADIENT, WATCH
+from jitmagic.ops.derivatives import DETACH, GRADIENT, HISTORY_OF, WATCH
 from jitmagic.ops.functional import UPDATE, UPDATE_INDEX, ViewStep
 from jitmagic.ops.pullback import PULLBACK
 from jitmagic.ops.record import Op
@@ -83,15 +83,24 @@ class PureBuilder:
         """The same nesting with every captured node replaced by its present value."""
         return map_nodes(value, lambda leaf: self.read(leaf) if isinstance(leaf, Node) else leaf)
 
-    def call(self, like: Node, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], meta: Any) -> Node:
+    def call(
+        self,
+        like: Node,
+        op: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        meta: Any,
+        view_of: Node | None = None,
+    ) -> Node:
         """A call at the place in the source of the captured node ``like``."""
-        return self.pure.call(op, args, kwargs, meta, span=like.span, stack=like.stack)
+        return self.pure.call(op, args, kwargs, meta, view_of=view_of, span=like.span, stack=like.stack)
 
     def write(self, like: Node, target: Node, value: Any, more: tuple[ViewStep, ...] = ()) -> None:
         """``target`` (followed by the steps ``more``) now holds ``value``."""
         owner, path = self._owner(target)
         base, path = self.read(owner), (*path, *more)
-        self._advance(like, owner, self.call(like, UPDATE, (base, value, path), {}, _written(base)))
+        new = self.call(like, UPDATE, (base, value, path), {}, _written(base))
+        self._advance(like, owner, self._recorded(like, target, base, new))
 
     def write_fresh(self, like: Node, target: Node, value: Node) -> None:
         """``target`` now holds ``value``, a new array made for this write alone: it may become the storage itself."""
@@ -101,7 +110,7 @@ class PureBuilder:
         if replaces and array_meta(target).is_counted:  # without elements its strides may be other ones
             replaces = False
         if replaces and not path:
-            self._advance(like, owner, value)
+            self._advance(like, owner, self._recorded(like, target, self.read(owner), value))
         else:
             self.write(like, target, value)
 
@@ -109,7 +118,19 @@ class PureBuilder:
         """``target[index]``, with an advanced index, now holds ``value``."""
         owner, path = self._owner(target)
         base = self.read(owner)
-        self._advance(like, owner, self.call(like, UPDATE_INDEX, (base, value, path, index), {}, _written(base)))
+        new = self.call(like, UPDATE_INDEX, (base, value, path, index), {}, _written(base))
+        self._advance(like, owner, self._recorded(like, target, base, new))
+
+    def _recorded(self, like: Node, target: Node, old: Node, new: Node) -> Node:
+        """What is ``new`` in place of ``old``; a write under ``no_grad``, or into what is detached, leaves its history.
+
+        So does the record of the plain run (row A06).
+        """
+        is_recorded = not getattr(like.op, "unrecorded", False)
+        if is_recorded and not any(self.steps[view].op is DETACH for view in self.aliases.chain(target)):
+            return new
+        made = self.call(like, DETACH, (new,), {}, new.meta, view_of=new)
+        return self.call(like, HISTORY_OF, (made, old), {}, new.meta, view_of=made)
 
     def _owner(self, target: Node) -> tuple[Node, tuple[ViewStep, ...]]:
         """What a write to ``target`` makes anew, and the views from there: the storage, or a watched view of it.

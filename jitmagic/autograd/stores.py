@@ -15,7 +15,9 @@ __all__ = ["is_store", "makes_text"]
 _STORES = frozenset({"STORE_SUBSCR", "STORE_SLICE"})
 
 # Functions and methods that ask an object for its number and keep only that.
-_STORING_CALLS = frozenset({"__setitem__", "fill", "fromiter", "itemset", "put", "setfield", "setitem"})
+_STORING_CALLS = frozenset(
+    {"__setitem__", "array", "asanyarray", "asarray", "fill", "fromiter", "itemset", "put", "setfield", "setitem"}
+)
 
 
 def is_store(frame: FrameType) -> bool:

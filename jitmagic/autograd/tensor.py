@@ -185,7 +185,7 @@ class Tensor(Recorded):
         return self._values.item(*args)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        if self.requires_grad:
+        if self.requires_grad and is_grad_enabled():
             raise GradientError(
                 "a Tensor that requires a gradient became a plain array here, or part of one that has no history, and "
                 "would lose its own: use NumPy's functions on the Tensor itself (np.stack for a list of Tensors), "

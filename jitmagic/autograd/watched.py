@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.autograd.keeping import note
+from jitmagic.autograd.modes import is_grad_enabled
 from jitmagic.autograd.numbers import item_of, listed
 from jitmagic.autograd.recorded import Recorded, numbers_are_made_by, raw
 from jitmagic.autograd.stores import makes_text
@@ -46,7 +47,7 @@ class Watched(Tensor):
         return made
 
     def _refuse_to_leave(self) -> None:
-        if self.requires_grad and not makes_text(sys._getframe(2)):
+        if self.requires_grad and is_grad_enabled() and not makes_text(sys._getframe(2)):
             raise GradientError(
                 "a number that the gradient depends on became a Python number here, which has no history: a function "
                 "that takes plain numbers only was called with it, or it was stored in a plain array. Use NumPy's "

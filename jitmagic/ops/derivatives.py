@@ -2,6 +2,7 @@
 
 * ``detach(x)``: ``x`` as a constant;
 * ``watch(x)``: ``x`` itself, as the value with respect to which a derivative is taken;
+* ``with_history_of(value, old)``: ``value`` as ``old`` after a write that is not recorded;
 * ``gradient(y, cotangent, (x1, x2, ...))``: one entry per watched value; ``jitmagic.aot`` puts the backward
   computation in its place, so nothing ever runs it;
 * ``scatter_add(like, values, index)``: zeros like ``like`` to which ``values`` are added at ``index``, repeated places
@@ -21,7 +22,7 @@ from jitmagic.ops.lowering import View
 from jitmagic.ops.record import Arguments, Inferred, Op
 from jitmagic.ops.registry import parse_signature
 
-__all__ = ["DETACH", "GRADIENT", "SCATTER_ADD", "WATCH", "gradient_meta"]
+__all__ = ["DETACH", "GRADIENT", "HISTORY_OF", "SCATTER_ADD", "WATCH", "gradient_meta"]
 
 
 def _watch(value: Any) -> Any:
@@ -42,6 +43,17 @@ WATCH = Op("watch", _watch, _watch_meta, signature=parse_signature("x, /"), lowe
 
 
 DETACH = replace(WATCH, name="detach", vjp=())
+
+
+# ``with_history_of(value, old)``: the value, whose derivatives are those of ``old``: a write that nothing records.
+HISTORY_OF = Op(
+    "with_history_of",
+    lambda value, old: _watch(value),
+    _watch_meta,
+    signature=parse_signature("value, old, /"),
+    lower=View(),
+    vjp=(lambda g, ans, value, old: np.zeros_like(g), lambda g, ans, value, old: g),
+)
 
 
 def gradient_meta(meta: Meta | None) -> ArrayMeta:

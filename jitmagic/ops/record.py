@@ -98,6 +98,7 @@ class Op:
     * ``stands_for``: for given operands, a cheaper row and the positions of the operands it takes, or None;
     * ``warns``: floating-point conditions it may raise (``divide``, ``over``, ``under``, ``invalid``);
     * ``unheard``: its floating-point conditions are nobody's business (derivatives): executors ignore them;
+    * ``unrecorded``: it is called under ``no_grad``: its result is a constant, what it writes keeps its history;
     * ``lower``: how it becomes a loop; None: extern;
     * ``vjp``: reverse mode, one rule for each operand by position; the contract stands in ``jitmagic.ops.gradients``;
     * ``no_vjp``: why the row has none although its results are real numbers ("piecewise constant" is no reason: such
@@ -119,6 +120,7 @@ class Op:
     stands_for: Callable[[Arguments], tuple[Op, tuple[int, ...]] | None] | None = None
     warns: frozenset[str] = frozenset()
     unheard: bool = False
+    unrecorded: bool = False
     lower: Lowering | None = None
     vjp: Rules | None = None
     no_vjp: str = ""

@@ -17,7 +17,7 @@ __all__ = ["constant", "silenced", "unheard"]
 @functools.cache
 def constant(row: Op) -> Op:
     """The same operation, whose result counts as a constant: no derivative goes through it."""
-    return replace(row, vjp=(), forms=())
+    return replace(row, vjp=(), unrecorded=True, forms=())
 
 
 @functools.cache

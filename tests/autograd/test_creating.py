@@ -112,6 +112,7 @@ def keeping(x):
     held = Holder.__new__(Holder)
     KEPT["square"], KEPT["deep"] = x * x, {"sum": [x.sum()]}
     KEPT["queue"] = collections.deque([x[0], 1])
+    KEPT["set"] = {x[1], 1}
     KEPT["holder"], held.buffer = held, np.zeros(3)
     held.buffer[:] = KEPT["square"]
     KEPT["view"] = held.buffer[1:]
@@ -132,6 +133,8 @@ def test_what_the_function_keeps_is_plain_afterwards(way: str) -> None:
         with pytest.raises(jm.GradientError):
             value_and_grad(lambda x: keeping(x) * x)(x)
     buffer = KEPT["holder"].buffer
+    assert KEPT["set"] == {1, np.float64(2)}
+    assert {type.__call__(type, one) for one in KEPT["set"]} == {int, np.float64}
     kept = [KEPT["square"], KEPT["queue"][0], buffer, KEPT["view"], *LIST[0]]
     assert [type.__call__(type, one) for one in kept] == [np.ndarray, np.float64] + [np.ndarray] * 4
     assert LIST[0][0] is x

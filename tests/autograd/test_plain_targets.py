@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import jitmagic as jm
+from jitmagic.autograd import transforms
 
 
 def fill_under_another_name(a: Any, x: Any) -> None:
@@ -32,6 +33,7 @@ def fill_by_an_attribute(a: Any, x: Any) -> None:
 
 
 STORING: dict[str, Callable[[Any, Any], Any]] = {
+    "a record": lambda a, x: np.array([(x[0], 1.0)], dtype=[("a", float), ("b", float)]),
     "item": lambda a, x: a.__setitem__(0, x[0] * 2),
     "operator": lambda a, x: operator.setitem(a, 0, x[0]),
     "fill": lambda a, x: a.fill(x.sum()),
@@ -82,3 +84,22 @@ def test_numbers_that_are_asked_for_are_given(read: Callable[[Any, Any], Any]) -
     values = np.array([1.0, 2.0, 3.0])
     x = jm.Tensor(values, requires_grad=True)
     assert read(np.zeros(3), x) == read(np.zeros(3), values)
+
+
+def test_without_recording_a_tensor_is_written_as_its_numbers() -> None:
+    x, a = jm.Tensor([1.0, 2.0], requires_grad=True), np.zeros(2)
+    with jm.no_grad():
+        a[:] = x
+        a[0] = x[1]
+        assert np.array([x[0], x[1]]).tolist() == [1, 2]
+    assert a.tolist() == [2, 2]
+
+    def f(x: Any) -> Any:
+        noted = np.zeros(2)
+        with jm.no_grad():
+            noted[:] = x
+            noted[0] = max(map(float, x))
+        return (x * noted).sum()
+
+    for transform in (jm.grad(f), transforms.grad(f, 0, False)):
+        assert transform(np.array([1.0, 2.0])).tolist() == [2, 2]

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jitmagic.graph import Graph
+from jitmagic.graph import Graph, Node
 from jitmagic.graph.passes.rewrite import Copier
-from jitmagic.ops.derivatives import DETACH, WATCH
+from jitmagic.ops.derivatives import DETACH, HISTORY_OF, WATCH
 
 __all__ = ["DropWatches"]
 
-MARKS = (WATCH, DETACH)
+MARKS = (WATCH, DETACH, HISTORY_OF)
+
+
+def _is_dropped(node: Node, graph: Graph) -> bool:
+    return node.op is HISTORY_OF or (node.op in MARKS and node not in graph.outputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +26,11 @@ class DropWatches:
     """A graph without watches stays as it is. An output that is watched shows the array behind the watch."""
 
     def run(self, graph: Graph) -> Graph:
-        if not any(node.op in MARKS and node not in graph.outputs for node in graph.nodes):
+        if not any(_is_dropped(node, graph) for node in graph.nodes):
             return graph
         copier = Copier(graph)
         for node in graph.nodes:
-            if node.op in MARKS and node not in graph.outputs:
+            if _is_dropped(node, graph):
                 copier.copies[node] = copier.operands(node.args[0])
             else:
                 copier.copy(node)
