@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.autograd.bodies import body_on_tensors
+from jitmagic.autograd.by_value import BY_VALUE
 from jitmagic.autograd.polynomials import POLYNOMIALS
 from jitmagic.autograd.recorded import raw
 
@@ -59,11 +60,19 @@ def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> A
     return body(x, raw(condlist), funclist, *args, **kw)
 
 
+def _histogramdd(sample: Any, *args: Any, **options: Any) -> Any:
+    """NumPy's own, which takes one array of coordinates for a list of them."""
+    body: Any = body_on_tensors(np.histogramdd)
+    return body(np.stack(sample, axis=-1) if isinstance(sample, list | tuple) else sample, *args, **options)
+
+
 COMPOSED: dict[Any, Callable[..., Any]] = {
     np.diag: _diag,
     np.block: _block,
     np.broadcast_arrays: _broadcast_arrays,
     np.apply_along_axis: _apply_along_axis,
     np.piecewise: _piecewise,
+    np.histogramdd: _histogramdd,
     **POLYNOMIALS,
+    **BY_VALUE,
 }

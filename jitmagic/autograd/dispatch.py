@@ -16,7 +16,6 @@ from jitmagic.autograd.recorded import Recorded, is_smooth, needs_gradient, raw,
 from jitmagic.autograd.writing import write, write_into
 from jitmagic.errors import GradientError
 from jitmagic.ops import Form, Op, lookup
-from jitmagic.ops.differentiable import WITHOUT
 from jitmagic.ops.extern import differentiable_row, extern
 from jitmagic.ops.functional import ADD_AT
 from jitmagic.ops.gradients.repeated import AT_COTANGENTS, at_cotangents
@@ -81,8 +80,7 @@ def _refusing(kind: Any, function: Any, args: Any, kwargs: Any) -> Any:
     edges = [e for t in tensors_in((args, kwargs)) if (e := t._history()) is not None]
     result = _wrapped(kind, function(*raw(args), **raw(kwargs)))
     entries = result if isinstance(result, tuple | list) else (result,)
-    why = f" no gradient: {WITHOUT[name]}" if name in WITHOUT else " no gradient here"
-    node = ErrorNode(name, f"{name} has{why}; detach what goes into it", edges, len(entries))
+    node = ErrorNode(name, f"{name} has no gradient here; detach what goes into it", edges, len(entries))
     for i, entry in enumerate(entries):
         if isinstance(entry, Recorded) and is_smooth(entry._values):
             entry._edge = (node, i)

@@ -35,7 +35,7 @@ METHODS = tuple(
     for line in (
         "all any argmax argmin argpartition argsort astype choose clip compress copy cumprod cumsum",
         "diagonal dot fill flatten max mean min nonzero partition prod put ravel repeat reshape round searchsorted",
-        "sort squeeze std sum swapaxes take trace transpose var view byteswap",
+        "sort squeeze std sum swapaxes take trace transpose var view getfield byteswap",
     )
     for name in line.split()
 )

@@ -304,7 +304,7 @@ class Tensor(Recorded):
         return found
 
 
-_LEFT_OUT = frozenset({"ctypes", "getfield", "resize", "setfield", "setflags", "to_device"})
+_LEFT_OUT = frozenset({"ctypes", "resize", "setfield", "setflags", "to_device"})
 
 
 def _from_hook(hook: Callable[[Tensor], Any], g: Any, kind: type[Tensor]) -> Any:

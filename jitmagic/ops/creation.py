@@ -12,6 +12,7 @@ from jitmagic.graph.shapes import Dim, SymInt, hint_of
 from jitmagic.ops.describe import array_meta, describe
 from jitmagic.ops.gradients import fit, shape_of
 from jitmagic.ops.gradients.picking import of_diagflat, of_tri, of_vander, spaced_rules
+from jitmagic.ops.gradients.shapes import counted
 from jitmagic.ops.lowering import Fill
 from jitmagic.ops.orders import inner_first
 from jitmagic.ops.probing import probe, sized
@@ -182,17 +183,34 @@ op(
     signature="a, fill_value, dtype=None, order='K', subok=True, shape=None, *, device=None",
     samples=(called(2), called(1.5, dtype="f4")),
 )
+
+
+def _arange_start(g: Any, ans: Any, start: Any, stop: Any = None, step: Any = 1) -> Any:
+    return fit(g, start) if stop is not None else np.zeros_like(start)
+
+
+def _arange_stop(g: Any, ans: Any, start: Any, stop: Any = None, step: Any = 1) -> Any:
+    return np.zeros_like(stop)
+
+
+def _arange_step(g: Any, ans: Any, start: Any, stop: Any = None, step: Any = 1) -> Any:
+    return fit(g * counted(g, 0), step)
+
+
 op(
     "arange",
     np.arange,
     meta=_arange,
-    no_vjp="its length depends on its bounds",
+    vjp=(_arange_start, _arange_stop, _arange_step),
+    note="the length, and derivatives by the end, count as constant",
     signature="start_or_stop, stop=None, step=1, *, dtype=None, device=None, like=None",
     samples=(
         Sample(lambda rng: (7,)),
         Sample(lambda rng: (2, 9, 3)),
         Sample(lambda rng: (9, 0, -2)),
         Sample(lambda rng: (0.5, 4.0, 0.25)),
+        Sample(lambda rng: tuple(map(np.float64, (0.5, 4.1, 0.25)))),
+        Sample(lambda rng: (np.float64(4.5),)),
         Sample(lambda rng: (4,), {"dtype": "f4"}),
     ),
 )

@@ -22,6 +22,7 @@ from jitmagic.ops.gradients.fourier import (
     real_half_axes,
     real_signal,
 )
+from jitmagic.ops.gradients.histograms import bin_edges_rules
 from jitmagic.ops.gradients.joins import of_vstack
 from jitmagic.ops.gradients.linear_algebra import (
     lstsq_rules,
@@ -49,14 +50,14 @@ from jitmagic.ops.gradients.products import (
 from jitmagic.ops.gradients.repeated import rules_of_at
 from jitmagic.ops.gradients.shapes import shape_of
 from jitmagic.ops.gradients.special import SPECIAL
-from jitmagic.ops.gradients.systems import of_bin_edges, of_cond, tensorsolve_rules
+from jitmagic.ops.gradients.systems import of_cond, tensorsolve_rules
 from jitmagic.ops.gradients.ufunc_methods import outer_rules_of, rules_of_folding
 from jitmagic.ops.gradients.views import of_diagonal
 from jitmagic.ops.record import Rules, Sample
 from jitmagic.ops.registry import lookup
 from jitmagic.ops.samples import arrays, called, positive, reals
 
-__all__ = ["DIFFERENTIABLE", "WITHOUT", "Differentiable", "differentiable", "has_own_rules", "rules_of_method"]
+__all__ = ["DIFFERENTIABLE", "Differentiable", "differentiable", "has_own_rules", "rules_of_method"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +241,7 @@ PLAIN: dict[str, Differentiable] = {
     ),
     "block": Differentiable((of_block,), ()),
     "row_stack": Differentiable((of_vstack,), ()),
-    "histogram_bin_edges": Differentiable((of_bin_edges,), (called(4),)),
+    "histogram_bin_edges": Differentiable(bin_edges_rules, (called(4), called("sqrt"), called([0.1, 0.5, 1.5]))),
 }
 
 DIFFERENTIABLE: dict[str, dict[str, Differentiable]] = {
@@ -250,9 +251,6 @@ DIFFERENTIABLE: dict[str, dict[str, Differentiable]] = {
     "scipy.special": _special(),
     "scipy.fft": FOURIER,
 }
-
-
-WITHOUT = {"histogramdd": "counts are piecewise constant"}  # functions of NumPy without a row, and why no gradient
 
 
 def differentiable(function: Any) -> Differentiable | None:

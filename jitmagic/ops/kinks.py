@@ -7,7 +7,7 @@ import sys
 import numpy as np
 
 from jitmagic.ops import Op, all_ops
-from jitmagic.ops.differentiable import DIFFERENTIABLE, WITHOUT
+from jitmagic.ops.differentiable import DIFFERENTIABLE
 
 __all__ = ["kinks", "reasons"]
 
@@ -37,7 +37,6 @@ def _note(found: dict[str, list[str]], name: str, note: str) -> None:
 def reasons() -> str:
     """Which functions with real results have no derivative, and why."""
     lines = [f"| `{row.name}` | {row.no_vjp} |" for row in _without() if row.name in WRITTEN or row.name == "byteswap"]
-    lines += [f"| `{name}` | {why} |" for name, why in WITHOUT.items()]
     return "\n".join(["| function | why |", "|---|---|", *lines])
 
 

@@ -10,9 +10,11 @@ from jitmagic.graph.meta import ArrayMeta
 from jitmagic.ops.describe import array_meta
 from jitmagic.ops.folding import along
 from jitmagic.ops.gradients import cast, zero
+from jitmagic.ops.gradients.histograms import histogram2d_rules, histogram_rules
 from jitmagic.ops.gradients.indexing import of_taken, of_taken_along
 from jitmagic.ops.gradients.orders import of_ordered, of_partitioned
 from jitmagic.ops.gradients.picking import of_choices, of_compress, of_extract
+from jitmagic.ops.gradients.sets import of_unique, setdiff1d_rules, setxor1d_rules, union1d_rules
 from jitmagic.ops.probing import counted, probe
 from jitmagic.ops.record import Arguments, Form, Inferred, Sample
 from jitmagic.ops.refusals import is_small, run_hollow
@@ -104,24 +106,35 @@ def _positions(call: Arguments) -> Inferred:
 
 
 op("argwhere", np.argwhere, meta=_positions, samples=(Sample(lambda rng: (masks()(rng),)),))
+FIRST = "of equal elements the first one gets the gradient"
 op(
     "unique",
     np.unique,
     meta=_distinct,
-    no_vjp="which elements stay is decided by comparing them",
+    vjp=(of_unique,),
+    note=FIRST,
     samples=(
         called(),
+        called(axis=0),
         Sample(lambda rng: (rng.integers(0, 3, 9),)),
         called(return_index=True, shape=(5,)),
         Sample(lambda rng: (rng.integers(0, 3, 9),), {"return_inverse": True, "return_counts": True}),
     ),
 )
-for _name in ("intersect1d", "union1d", "setdiff1d", "setxor1d"):
+SETS = {
+    "intersect1d": setdiff1d_rules,
+    "union1d": union1d_rules,
+    "setdiff1d": setdiff1d_rules,
+    "setxor1d": setxor1d_rules,
+}
+for _name in SETS:
     op(
         _name,
         getattr(np, _name),
         meta=counted,
-        samples=(Sample(lambda rng: (rng.integers(0, 9, 6), rng.integers(0, 9, 5))),),
+        vjp=SETS[_name],
+        note=FIRST,
+        samples=(Sample(lambda rng: (rng.integers(0, 9, 6), rng.integers(0, 9, 5))), arrays((5,), (2, 3))),
     )
 op("isin", np.isin, meta=probe, samples=(Sample(lambda rng: (rng.integers(0, 9, (4, 3)), rng.integers(0, 9, 5))),))
 op(
@@ -133,21 +146,34 @@ op(
     signature="x, /, weights=None, minlength=0",
     samples=(Sample(lambda rng: (rng.integers(0, 5, 9),)), Sample(lambda rng: (rng.integers(0, 5, 9), rng.random(9)))),
 )
+COUNTS = "counts have derivative 0, also where an element is on an edge"
 op(
     "histogram",
     np.histogram,
     meta=probe,
     raises=True,
-    no_vjp="counts are piecewise constant",
-    samples=(called(), called(4, range=(0.0, 1.0))),
+    vjp=histogram_rules,
+    note=COUNTS,
+    samples=(
+        called(),
+        called(4, range=(0.0, 1.0)),
+        called([0.1, 0.5, 1.5]),
+        Sample(lambda rng: (rng.random(9), 4, (0.1, 0.8), None, rng.random(9))),
+        Sample(lambda rng: (rng.random((3, 3)), np.array([0.1, 0.5, 0.8]), None, True, rng.random((3, 3)))),
+        called("sqrt", density=True),
+    ),
 )
 op(
     "histogram2d",
     np.histogram2d,
     meta=probe,
     raises=True,
-    no_vjp="counts are piecewise constant",
-    samples=(Sample(lambda rng: (rng.random(9), rng.random(9), 3)),),
+    vjp=histogram2d_rules,
+    note=COUNTS,
+    samples=(
+        Sample(lambda rng: (rng.random(9), rng.random(9), 3)),
+        Sample(lambda rng: (rng.random(9), rng.random(9), [2, [0.1, 0.4, 0.9]], None, True, rng.random(9))),
+    ),
 )
 op(
     "compress",

@@ -20,6 +20,7 @@ from jitmagic.ops.gradients import cast, unbroadcast
 from jitmagic.ops.gradients.views import (
     of_copies,
     of_diagonal,
+    of_field,
     of_imag,
     of_moveaxis,
     of_ravel,
@@ -391,9 +392,11 @@ view_row(
     "getfield",
     _get_field,
     called("i4", 4),
+    called("f8"),
     forms=(Form("getfield"),),
     meta=_field,
-    no_vjp="the bytes of a number are no smooth function of it",
+    vjp=(of_field,),
+    note="of complex numbers the parts have a gradient, of others the numbers themselves",
 )
 op(
     "flatten",

@@ -7,7 +7,7 @@ import pytest
 
 from tests.ops.coverage.values import scope
 from tests.ops.derivatives import table
-from tests.ops.derivatives.calls import MISSING, groups
+from tests.ops.derivatives.calls import groups
 from tests.ops.derivatives.measure import Derived, measure, on_tensors
 
 pytestmark = pytest.mark.slow  # every call is compiled, with its gradient
@@ -27,10 +27,7 @@ def test_a_call_has_the_gradient_of_central_differences(name: str, text: str) ->
         kinds = tuple(each.kind for each in found) if found[0].kind else ("",) * len(found)
         assert kinds == KNOWN.get(text, ("",) * len(found)), UPDATE
     told = [f"{column}: {each.why}" for column, each in zip(table.COLUMNS, found, strict=True) if each.is_amiss]
-    if text in MISSING:
-        assert told, f"{text} has a gradient now: take it out of the list of those that are missing"
-    else:
-        assert not told, "\n".join(told)
+    assert not told, "\n".join(told)
 
 
 def test_the_page_in_the_docs_is_made_of_these_calls() -> None:

@@ -19,6 +19,7 @@ __all__ = [
     "by_log_share",
     "clipped_bounds",
     "clipped_value",
+    "cosine_of_arcsine",
     "exponent_of_power",
     "finite_divisor",
     "modulus",
@@ -32,6 +33,11 @@ __all__ = [
 def finite_divisor(d: Any) -> Any:
     """``d`` with infinity in place of 0: what is divided by it becomes 0."""
     return np.where(d == 0, np.inf, d)
+
+
+def cosine_of_arcsine(x: Any) -> Any:
+    """``sqrt(1 - x * x)``, of complex numbers in two factors: the sign of an imaginary part 0 tells the branch."""
+    return np.sqrt(-(x - 1)) * np.sqrt(x + 1) if _is_complex(x) else np.sqrt(1 - x * x)
 
 
 def of_divisor(g: Any, ans: Any, x: Any, y: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Takes the cotangent of a solved system, of a condition number or of the edges of bins, gives that of the operands."""
+"""Takes the cotangent of a solved system or of a condition number, gives that of the operands."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from jitmagic.errors import UserError
 from jitmagic.ops.gradients.factors import of_svdvals
 from jitmagic.ops.gradients.linear_algebra import of_inv
 from jitmagic.ops.gradients.norms import of_norm
 from jitmagic.ops.gradients.products import turned
 from jitmagic.ops.gradients.shapes import as_operand, cast, count_of, counted, shape_of
 
-__all__ = ["of_bin_edges", "of_cond", "tensorsolve_rules"]
+__all__ = ["of_cond", "tensorsolve_rules"]
 
 
 def of_cond(g: Any, ans: Any, x: Any, p: Any = None) -> Any:
@@ -54,17 +53,3 @@ def tensorsolve_of_right(g: Any, ans: Any, a: Any, b: Any, axes: Any = None) -> 
 
 
 tensorsolve_rules = (tensorsolve_of_matrix, tensorsolve_of_right)
-
-
-def of_bin_edges(g: Any, ans: Any, a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    """A number of bins spans the elements; edges that are given, or a range, do not depend on them."""
-    if isinstance(bins, str):
-        raise UserError("np.histogram_bin_edges has a gradient for a number of bins, not for a rule that chooses it")
-    if range is not None or len(shape_of(bins)):
-        return np.zeros_like(a)
-    share = counted(g, 0) / bins
-    total: Any = 0
-    for extreme, weight in ((np.min(a), 1 - share), (np.max(a), share)):
-        chosen = a == extreme
-        total = total + np.where(chosen, np.sum(g * weight) / np.sum(chosen), 0)
-    return cast(total, a)

@@ -12,6 +12,7 @@ from jitmagic.ops.gradients.shapes import axes_of, cast, counted, diagonal_mask,
 __all__ = [
     "of_copies",
     "of_diagonal",
+    "of_field",
     "of_imag",
     "of_moveaxis",
     "of_ravel",
@@ -98,5 +99,17 @@ def of_retyped(g: Any, ans: Any, a: Any, dtype: Any = None, type: Any = None) ->
     ):
         raise UserError(f"a view of {here} as {there} has no gradient: use astype, or detach the operand first")
     if here.kind == "c":
-        return np.conj(np.ascontiguousarray(g).view(here))
-    return np.ascontiguousarray(np.conj(g)).view(here)
+        return cast(g[..., ::2] - np.multiply(1j, g[..., 1::2]), a)
+    return cast(np.reshape(np.stack([np.real(g), -np.imag(g)], axis=-1), shape_of(a)), a)
+
+
+def of_field(g: Any, ans: Any, a: Any, dtype: Any, offset: int = 0) -> Any:
+    """Of ``a.getfield(dtype, offset)``: complex numbers have their parts as fields."""
+    here, there = a.dtype, ans.dtype
+    if here == there:
+        return fit(g, a)
+    if here.kind != "c" or there.kind != "f" or offset % there.itemsize or here.itemsize != 2 * there.itemsize:
+        raise UserError(
+            f"a field of {here} read as {there} has no gradient: the bytes of a number are no smooth function"
+        )
+    return cast(np.multiply(-1j, g) if offset else g, a)

@@ -8,7 +8,7 @@ from typing import Any
 from tests.ops.coverage.names import GROUPS, texts_of, why_not_called
 from tests.ops.derivatives.variants import VARIANTS
 
-__all__ = ["MISSING", "groups"]
+__all__ = ["groups"]
 
 # Where the call of the coverage table has no derivative at the operands, or none that does not depend on a phase
 INSTEAD: dict[str, tuple[str, ...]] = {
@@ -16,18 +16,6 @@ INSTEAD: dict[str, tuple[str, ...]] = {
     "broadcast_arrays": ("np.add(*np.broadcast_arrays(x, x[0]))",),
     "linalg.svd": ("np.linalg.svd(x)[1]", "np.abs(np.linalg.svd(x)[0][:, :3])", "np.abs(np.linalg.svd(x)[2])"),
     "linalg.eigh": ("np.linalg.eigh(s)[0]", "np.abs(np.linalg.eigh(s)[1])"),
-}
-
-# Why a gradient is missing that there could be; the test fails for every other call
-MISSING: dict[str, str] = {
-    text.strip(): reason
-    for reason, texts in {
-        "sets: which elements stay is decided by comparing": """np.union1d(v, w); np.intersect1d(v, v);
-            np.setdiff1d(v, w)""",
-        "real or complex, as the values need": "np.emath.sqrt(v); np.emath.log(w)",
-        "Tensors lack it": "x.getfield(np.int32, 4)",
-    }.items()
-    for text in texts.split(";")
 }
 
 NO_GRADIENTS = ("Generator", "np.random")  # draws: what comes out depends on the state

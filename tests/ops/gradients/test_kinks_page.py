@@ -11,4 +11,4 @@ def test_the_page_holds_every_convention() -> None:
     page = (Path(__file__).parents[3] / "docs/gradients.md").read_text(encoding="utf-8")
     for table in (kinks(), reasons()):
         assert table in page
-        assert table.count("\n") > 3
+        assert table.count("\n") > 1

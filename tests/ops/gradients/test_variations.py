@@ -311,3 +311,65 @@ def test_an_initial_value_that_is_the_extreme_takes_half(name: str) -> None:
     none = dict(cotangents(row, [0, 4], np.float64(1), np.float64(2), (x[:0], None, None, False, np.float64(2)), {}))
     assert none[0].tolist() == []
     assert none[4] == 1
+
+
+REPEATED = np.array([3.0, 1.0, 3.0, np.nan, 1.0, 2.0])
+
+
+@pytest.mark.parametrize("name", ["unique", "union1d", "intersect1d", "setdiff1d", "setxor1d"])
+def test_of_equal_elements_the_first_one_stands_for_all(name: str) -> None:
+    row = by_name(name)
+    others = () if name == "unique" else (np.array([3.0, 7.0]),)
+    args = (REPEATED, *others)
+    ans = row.call(*args)
+    found = dict(cotangents(row, range(len(args)), np.arange(1.0, len(ans) + 1), ans, args, {}))
+    expected = {
+        "unique": [[3, 1, 0, 4, 0, 2]],
+        "union1d": [[3, 1, 0, 5, 0, 2], [0, 4]],
+        "intersect1d": [[1, 0, 0, 0, 0, 0], [0, 0]],
+        "setdiff1d": [[0, 1, 0, 3, 0, 2], [0, 0]],
+        "setxor1d": [[0, 1, 0, 4, 0, 2], [0, 3]],
+    }
+    assert [found[i].tolist() for i in range(len(args))] == expected[name]
+
+
+@pytest.mark.parametrize("name", ["unique", "union1d", "intersect1d", "setdiff1d", "setxor1d"])
+def test_sets_of_nothing(name: str) -> None:
+    row = by_name(name)
+    args = (np.zeros((0, 2)),) if name == "unique" else (np.zeros((0, 2)), np.zeros(0))
+    ans = row.call(*args)
+    for place, found in cotangents(row, range(len(args)), np.zeros_like(ans), ans, args, {}):
+        assert found.shape == args[place].shape
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"return_index": True}, {"axis": 0}, {"axis": -1, "return_counts": True}], ids=str
+)
+def test_unique(options: dict[str, Any]) -> None:
+    x = np.random.default_rng(2).random((3, 2))
+    for each in (x, x[::-1, ::-1], x.T, x + 1j * x[::-1]):
+        assert disagreements(by_name("unique"), (each,), options) == []
+
+
+@pytest.mark.parametrize("density", [None, True])
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_histograms_of_weights(density: Any, is_complex: bool) -> None:
+    """Elements outside, and on the last edge, are counted as NumPy counts them."""
+    rng = np.random.default_rng(2)
+    x = np.array([0, 1, 2, 4, 3, -3, 7])  # steps are not differentiated
+    weights = rng.random(7) + (1j * rng.random(7) if is_complex else 0)
+    row = by_name("histogram")
+    assert disagreements(row, (x, 3, (0.0, 4.0), density, weights), {}) == []
+    assert disagreements(row, (x, [0, 1, 3, 4], None, density, weights), {}) == []
+    if not is_complex:
+        row = by_name("histogram2d")
+        assert disagreements(row, (x, x[::-1], [[0, 1, 4], [-4, 2, 9]], None, density, weights), {}) == []
+
+
+def test_bins_of_equal_elements() -> None:
+    """Edges half a unit below and above them; all share."""
+    row = by_name("histogram")
+    x = np.full(4, 2.0)
+    g = (None, np.array([1.0, 0.0, 2.0]))
+    found = dict(cotangents(row, [0], g, np.histogram(x, 2), (x, 2), {}))
+    assert found[0].tolist() == [0.75] * 4
