@@ -114,7 +114,11 @@ CATALOGUE = _rows(
         "use an array or a list, or fill the dict or set after the function returns",
     ),
     ("iterate", "looping over {detail} is not known at compile time", "turn it into a list first"),
-    ("extern-unknown", "nothing is known about the result of {detail}", "it runs as plain Python; nothing to do"),
+    (
+        "extern-unknown",
+        "nothing is known about the result of {detail}",
+        "call it before or after the array work, or leave it: it runs as plain Python",
+    ),
     ("array-subclass", "{detail} is a subclass of ndarray with rules of its own", "pass a plain array: np.asarray(x)"),
     ("dtype", "arrays of dtype {detail} are left to NumPy", "convert to a number dtype where you can"),
     (

@@ -99,7 +99,7 @@ def _is_plain_type(kind: type) -> bool:
 
 def _has_plain_check(kind: type) -> bool:
     """ABCs of the standard library answer by registration, which does not change between calls."""
-    return home(kind).partition(".")[0] in ("collections", "numbers", "typing", "enum")
+    return home(kind).partition(".")[0] in ("collections", "numbers", "typing", "enum") and kind is not Any
 
 
 def _type(tx: Evaluator, value: VariableTracker, *rest: VariableTracker) -> VariableTracker:

@@ -163,19 +163,26 @@ def _learn(policy: Policy, error: Unsupported, function: FunctionType) -> None:
 def _refuse_break(output: OutputGraph, frame: Frame, cause: Unsupported) -> None:
     if not output.options.fullgraph:
         return
-    innermost = _innermost(cause)
-    reason = describe(innermost)
-    span = innermost.span or cause.span or Span(frame.filename, frame.code.co_firstlineno)
-    cause_text = f"{span.shown}: {reason.text}. Try: {reason.hint}"
+    shown = _innermost(cause, frame.filename)
+    reason = describe(_innermost(cause))
+    text = reason.text if shown.inner is None else f"{reason.text} ({_inside(shown)})"
+    span = shown.span or cause.span or Span(frame.filename, frame.code.co_firstlineno)
+    cause_text = f"{span.shown}: {text}. Try: {reason.hint}"
     name = frame.code.co_qualname
-    raise FullGraphError(f"fullgraph=True allows no graph break, but {name} has one at {cause_text}.", cause_text)
+    message = f"fullgraph=True allows no graph break, but {name} has one at {cause_text}."
+    if "plain Python" in reason.hint:
+        message += " That needs fullgraph=False."
+    raise FullGraphError(message, cause_text)
 
 
-def _innermost(cause: Unsupported) -> Unsupported:
-    """The break inside a callee that made the call a break."""
+def _innermost(cause: Unsupported, filename: str = "") -> Unsupported:
+    """The break inside a callee that made the call a break; the last one on the way that stands in ``filename``."""
+    found = cause
     while cause.inner is not None:
         cause = cause.inner
-    return cause
+        if not filename or cause.span is None or cause.span.filename == filename:
+            found = cause
+    return found
 
 
 # -- the three endings

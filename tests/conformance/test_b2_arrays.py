@@ -111,6 +111,52 @@ def f(s): return s.doubled()
     same_everywhere(text, calls, [1, 1])
 
 
+PAIRS = """
+import dataclasses
+class Scaled:
+    def __init__(self, values, scale): self.values, self.scale = values, scale
+    def __mul__(self, k): return Scaled(self.values * k, self.scale)
+    def __add__(self, o): return Scaled(self.values * self.scale + o.values * o.scale, np.ones(1))
+class Other(Scaled):
+    def __mul__(self, k): return "no"
+@dataclasses.dataclass
+class P:
+    values: np.ndarray
+    scale: np.ndarray
+a = np.ones(3)
+def S(n, k): return Scaled(np.arange(float(n)), np.full(1, k))
+class Ragged:
+    def __init__(self, values, offsets): self.values, self.offsets = values, offsets
+    def __len__(self): return len(self.offsets) - 1
+    def __getitem__(self, i): return self.values[self.offsets[i]:self.offsets[i + 1]]
+    def map(self, g): return Ragged(g(self.values), self.offsets)
+def R(*n): return Ragged(np.arange(float(sum(n))), np.cumsum([0, *n]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "calls", "compiles"),
+    [
+        ("(s): return s * 2", ["f(S(3, 1.0))", "f(S(3, 5.0))", "f(S(4, 1.0))", "f(S(9, 1.0))"], [1, 1, 2, 2]),
+        ("(s, t): return s + t", ["f(S(3, 1.0), S(3, 2.0))", "f(S(3, 4.0), S(3, 5.0))"], [1, 1]),
+        ("(s): return s * 2", ["f(S(3, 1.0))", "f(Other(a, a))", "f(S(3, 1.0))"], [1, 2, 2]),
+        ("(s): s.values[0] = 9; return s, s.scale * 2", ["f(Scaled(a, a))", "a", "f(Scaled(a, a * 1))"], [1, 2]),
+        ("(s): return dataclasses.replace(s, values=s.values * 2)", ["f(P(a, a))", "f(P(a * 2, a * 2))"], None),
+        ("(r): return np.add.reduceat(r.values, r.offsets[:-1])", ["f(R(2, 3))", "f(R(4, 1))", "f(R(1, 1, 5))",
+         "f(R(2, 2, 2, 2))", "f(R(9, 9))"], [1, 1, 2, 2, 2]),
+        ("(r): return len(r), r[0] * 2, r.map(np.sin)", ["f(R(2, 3))", "f(R(4, 1))", "f(R(1, 1, 5))"], None),
+        ("(r): return [r[i].sum() for i in range(len(r))]", ["f(R(2, 3))", "f(R(4, 1))", "f(R(1, 1, 5))"], None),
+    ],
+)  # fmt: skip
+def test_b17_what_is_in_the_class_is_an_input_and_the_class_is_guarded(
+    body: str, calls: list[str], compiles: list[int] | None
+) -> None:
+    same_everywhere(f"{PAIRS}def f{body}", calls, compiles)
+    found = explained(f"{PAIRS}def f{body}", calls[0])
+    assert (found.graph_count, found.break_count) == (1, 0)
+    assert "TYPE_MATCH" in {g.kind for g in found.guards}
+
+
 def test_b17_a_ragged_container_with_varying_lengths() -> None:
     text = """
 class Ragged:

@@ -113,6 +113,30 @@ def test_b80_options_for_sizes() -> None:
     assert compiles_of(TWICE, [np.ones(n) for n in (5, 6, 7)], dynamic=False) == [1, 2, 3]
 
 
+@pytest.mark.parametrize(
+    "option",
+    [{"automatic_dynamic_shapes": False}, {"assume_static_by_default": False}, {"automatic_dynamic_shapes": True}],
+)
+@pytest.mark.parametrize(
+    "body",
+    ["(x, y): return x.sum() + y * 2, x.shape, x.shape == y.shape", "(x, y): return x + y",
+     "(x, y): return np.concatenate([x.ravel(), y.ravel()]), x.reshape(-1)[:2]"],
+)  # fmt: skip
+def test_b80_whatever_the_options_say_of_sizes_the_answer_is_numpys(option: dict[str, bool], body: str) -> None:
+    shapes = [(4, 4), (5, 5), (5, 6), (7, 7), (1, 7), (0, 0), (2, 1), ((3, 4), 4), ((3, 3), 3), ((3, 4), 3)]
+    with jm.configure(**option):
+        same_everywhere(f"def f{body}", [f"f(np.ones({a}), np.ones({b}))" for a, b in shapes])
+
+
+def test_b80_sizes_that_are_symbols_at_once_share_one_where_they_are_equal() -> None:
+    shapes = ((4, 4), (5, 6), (7, 7), (8, 3), (1, 1), (1, 5), (0, 4))
+    with jm.configure(assume_static_by_default=False):
+        assert compiles_of(TWICE, [np.ones(s) for s in shapes]) == [1, 2, 2, 2, 3, 4, 5]
+        assert compiles_of(TWICE, [np.ones(s) for s in ((4, 6), (5, 6), (6, 4), (7, 7), (3, 9))]) == [1, 1, 1, 1, 1]
+    with jm.configure(automatic_dynamic_shapes=False):
+        assert compiles_of(TWICE, [np.ones(s) for s in shapes]) == [1, 2, 3, 4, 5, 6, 7]
+
+
 def test_b83_no_size_guard_for_a_scalar_and_symbols_bound_where_they_come_from() -> None:
     text = "def f(x, s): return x * s + x.shape[0]"
     found = explained(text, "f(np.ones(3), np.float64(2))")

@@ -63,6 +63,23 @@ def test_a_break_in_a_callee_says_where_in_it() -> None:
     assert found.reason.endswith("(in g(), line 4)")
 
 
+@pytest.mark.parametrize(
+    ("call", "line", "inside"),
+    [("logging.getLogger('q')", 3, True), ("np.roots(x[0])", 3, False), ("g(x)", 8, False)],
+)
+def test_the_error_stays_in_the_file_of_the_function(call: str, line: int, inside: bool) -> None:
+    """A break inside a library is at the call of the user's that leads there."""
+    helper = "def g(y):\n    z = y + 1\n    eval('2', {})\n    return z"
+    text = f"import logging\ndef f(x):\n    return {call}, x * 2\n\n\n{helper}"
+    names = load(text)
+    with pytest.raises(FullGraphError) as caught:
+        jm.compile(names["f"], fullgraph=True)(np.ones((2, 2)))
+    message = str(caught.value)
+    assert f"{names['f'].__code__.co_filename}, line {line}: " in message
+    assert (" (in " in message) == inside
+    assert message.endswith("leave it: it runs as plain Python. That needs fullgraph=False.") or inside
+
+
 def test_the_split_function_is_shown_as_python() -> None:
     names = load(X + "def f(x):\n    y = np.sin(x) + eval('1', {})\n    return y * 2")
     f = jm.compile(names["f"], backend="eager")
