@@ -46,8 +46,8 @@ from jitmagic.backends.numba_cpu.committing import put_back, write_copies, write
 from jitmagic.backends.numba_cpu.conditions import listened, quiet, unheard
 from jitmagic.backends.numba_cpu.folds import combine_source
 from jitmagic.backends.numba_cpu.joining import join_of, write_join
+from jitmagic.backends.numba_cpu.picking import fixed_ranges, picked_of, write_picked
 from jitmagic.backends.numba_cpu.questions import is_unheard, lines_of, may_warn, step_node
-from jitmagic.backends.numba_cpu.scattering import scatter_of, write_scatter
 from jitmagic.backends.numba_cpu.scratch import Kind, Scratch
 from jitmagic.backends.numba_cpu.scratch_lines import with_scratch
 from jitmagic.backends.numba_cpu.sizes import packed_strides, polynomial_text, product
@@ -159,6 +159,8 @@ class Writer:
         for node in graph.nodes:
             if node.kind == "constant":
                 self.names[node] = self.constant(node.value, "c")
+        ranges = fixed_ranges(self.plan)
+        self.names |= {node: self.constant(np.arange(*node.args), "range") for node in ranges}
         for node in graph.inputs:
             self.bind_sizes(node)
         self.shown = {node.storage for node in self.plan.results}
@@ -166,11 +168,13 @@ class Writer:
         self.in_place = updates_in_place(self.plan)
         self.outputs = outputs_in_place(self.plan)
         self.loops = loops_in_place(self.plan)
-        computing = [step for step in self.plan.steps if id(step) not in self.old]
-        for k, step in enumerate(computing):
+        for k, step in enumerate(self.plan.steps):
+            if id(step) in self.old or step_node(step) in ranges:
+                continue
             (self.call if isinstance(step, Call) else self.launch)(step)  # type: ignore[arg-type]  # matched by kind
             kept = self.kept(step)
-            dead = [self.names[n] for n in dies.get(k, ()) if self.names.get(n) not in kept or n is step_node(step)]
+            dying = [n for n in dies.get(k, ()) if n not in ranges]
+            dead = [self.names[n] for n in dying if self.names.get(n) not in kept or n is step_node(step)]
             if dead:
                 self.lines.append(f"    del {', '.join(dead)}")
         write_in_place(self, [step for step in self.plan.launches if id(step) in self.old])
@@ -227,9 +231,9 @@ class Writer:
         if join is not None:
             write_join(self, join, node)
             return
-        scatter = scatter_of(node)
-        if scatter is not None:
-            write_scatter(self, scatter, node)
+        picked = picked_of(node)
+        if picked is not None:
+            write_picked(self, picked, node)
             return
         self.lines.append(f"    {name} = {self.call_text(node)}")
         self.bind_sizes(node)

@@ -9,6 +9,7 @@ from typing import Any
 from jitmagic.backends.loops.inputs_in_place import InPlace, inputs_in_place, keep_old, put_last
 from jitmagic.backends.loops.ir import Kernel as LoopKernel
 from jitmagic.backends.loops.recipes import approximated
+from jitmagic.backends.loops.scalar_casts import read_before_casts
 from jitmagic.backends.loops.schedule import Call, Launch, Schedule, schedule
 from jitmagic.backends.loops.targets import fills_first, targets
 from jitmagic.backends.loops.updates import loop_of, results_over_operands, updates_in_place
@@ -20,7 +21,7 @@ from jitmagic.backends.numba_cpu.emit import emit, emit_chain
 from jitmagic.backends.numba_cpu.folds import combine_texts
 from jitmagic.backends.numba_cpu.host import write_host
 from jitmagic.backends.numba_cpu.joining import join_texts
-from jitmagic.backends.numba_cpu.scattering import scatter_texts
+from jitmagic.backends.numba_cpu.picking import picking_texts
 from jitmagic.backends.numba_cpu.short_rows import have_short_rows
 from jitmagic.backends.numba_cpu.streaming import streamed_results
 from jitmagic.graph import Graph, Node
@@ -81,6 +82,7 @@ def compile_graph(
     pure, copies = without_copies(graph)
     plan = schedule(pure, smallest, approximated if fastmath else None)
     plan.stored = len(pure.outputs) - len(graph.outputs)
+    read_before_casts(plan)
     if fastmath:
         for step in plan.launches:
             step.built.kernel.flags = 0
@@ -128,7 +130,7 @@ def _compile(plan: Schedule, together: Sequence[Chain], copies: Sequence[Node], 
     leaders = {id(chain.launches[0]) for chain in together}
     alone = [step for step in plan.launches if id(step) not in chain_of or id(step) in leaders]
     texts = [emit_chain(chain_of[id(step)]) if id(step) in leaders else emit(step.built.kernel) for step in alone]
-    others = [*combine_texts(plan), *join_texts(plan), *scatter_texts(plan), *copies_texts(copies)]
+    others = [*combine_texts(plan), *join_texts(plan), *picking_texts(plan), *copies_texts(copies)]
     has_loops = any(isinstance(step, Call) and loop_of(step.node) is not None for step in plan.steps)
     defer([*(Text(text, fastmath) for text in texts), *map(Text, others)], cannot_wait=has_loops)
     for chain in together:

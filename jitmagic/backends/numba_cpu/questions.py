@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from jitmagic.aot.stores import surely_casts
 from jitmagic.backends.loops.schedule import Call, Step
 from jitmagic.backends.loops.updates import is_plain_update, loop_of
-from jitmagic.backends.numba_cpu.scattering import scatter_of
+from jitmagic.backends.numba_cpu.picking import is_picked_natively
 from jitmagic.graph import Node
 from jitmagic.ops.lowering import Fill
 from jitmagic.ops.record import Op
@@ -40,7 +40,7 @@ def may_warn(step: Step) -> bool:
         or (isinstance(node.op, Op) and isinstance(node.op.lower, Fill))
     ):
         return False
-    if scatter_of(node) is not None:
+    if is_picked_natively(step):
         return False
     loop = loop_of(node)
     if loop is not None:

@@ -1,4 +1,4 @@
-"""Derivatives of picked elements are added up in a kernel, as ``np.add.at`` does it."""
+"""Elements are picked, and their derivatives added up, in a kernel, as NumPy does it."""
 
 from __future__ import annotations
 
@@ -52,6 +52,61 @@ def test_other_dtypes_are_numpys(dtype: Any) -> None:
     program = compile_graph(graph)
     assert "launch" not in program.source
     assert_agrees(program, graph, arrays)
+
+
+def gather(x: Any, *index: Any) -> tuple[Graph, list[Any]]:
+    recorder = Recorder()
+    arrays = [x, *index]
+    whole, *places = (recorder.input(a, f"x{k}") for k, a in enumerate(arrays))
+    return recorder.finish(recorder.call("getitem", whole, tuple(places))), arrays
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16, np.bool_])
+@pytest.mark.parametrize("order", ["C", "F", "cut"])
+@pytest.mark.parametrize("count", [0, 1, 200])
+def test_elements_are_picked(order: str, count: int, dtype: Any) -> None:
+    x: Any = (RNG.normal(size=(6, 10, 3)) * 9).astype(dtype)
+    x = x[:, ::-2] if order == "cut" else np.asarray(x, order=order)  # type: ignore[call-overload]  # one of two orders
+    graph, arrays = gather(x, *(RNG.integers(-n, n, count) for n in x.shape))
+    program = compile_graph(graph)
+    assert "gather" in program.source
+    assert_agrees(program, graph, arrays)
+
+
+@pytest.mark.parametrize("bad", [-6, 5])
+def test_a_pick_out_of_bounds_is_left_to_numpy(bad: int) -> None:
+    graph, arrays = gather(np.ones((4, 5)), np.array([0, 1]), np.array([0, 4]))
+    program = compile_graph(graph)
+    with pytest.raises(Bail):
+        program([*arrays[:2], np.array([0, bad])])
+
+
+@pytest.mark.parametrize(
+    "index", [(np.array([1, 2]),), (np.array([[1], [2]]), np.array([[0], [1]])), (np.array([1]), np.array([0, 2]))]
+)
+def test_other_picks_are_numpys(index: tuple[Any, ...]) -> None:
+    graph, arrays = gather(RNG.normal(size=(4, 5)), *index)
+    program = compile_graph(graph)
+    assert "launch" not in program.source
+    assert_agrees(program, graph, arrays)
+
+
+@pytest.mark.parametrize("is_shown", [False, True])
+def test_a_range_of_rows_is_made_once_unless_somebody_gets_it(is_shown: bool) -> None:
+    recorder = Recorder()
+    x, columns = recorder.input(RNG.normal(size=(4, 5))), recorder.input(np.array([1, 4, 0, 0]), "columns")
+    rows = recorder.call("arange", 4)
+    chosen = recorder.call("getitem", x, (rows, columns))
+    graph = recorder.finish(*([chosen, rows] if is_shown else [chosen]))
+    program = compile_graph(graph)
+    arrays = [recorder.values[x], recorder.values[columns]]
+    assert_agrees(program, graph, arrays)
+    if is_shown:
+        first, second = program(arrays)[1], program(arrays)[1]
+        assert first is not second
+        assert first.flags.writeable
+    else:
+        assert "range0" in program.source
 
 
 def picked(x: Any, labels: Any) -> Any:
