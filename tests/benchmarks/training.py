@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 import jitmagic as jm
+from jitmagic.runtime.native.code import prepare
 from tests.benchmarks import training_models as models
 from tests.benchmarks.training_by_hand import BY_HAND
 
@@ -96,6 +97,7 @@ def main() -> int:
     given = parser.parse_args()
     if given.threads:
         limit_threads(given.threads)
+    prepare()
     print(f"{'training step':<14}{'batch':>6}{'jitmagic':>12}" + "".join(f"{peer + ' ×':>17}" for peer in PEERS))
     for name in given.names:
         for batch in BATCHES:
