@@ -43,11 +43,11 @@ from jitmagic.backends.native.inner_loop import inner_loop
 from jitmagic.backends.native.launch import make_launcher
 from jitmagic.backends.numba_cpu.chains import Chain, chained, rows_of
 from jitmagic.backends.numba_cpu.committing import put_back, write_copies, write_in_place
-from jitmagic.backends.numba_cpu.conditions import listened, quiet, unheard
+from jitmagic.backends.numba_cpu.conditions import listened, quiet
 from jitmagic.backends.numba_cpu.folds import combine_source
 from jitmagic.backends.numba_cpu.joining import join_of, write_join
 from jitmagic.backends.numba_cpu.picking import fixed_ranges, picked_of, write_picked
-from jitmagic.backends.numba_cpu.questions import is_unheard, lines_of, may_warn, step_node
+from jitmagic.backends.numba_cpu.questions import is_unheard, lines_of, may_warn, step_node, unheard_form
 from jitmagic.backends.numba_cpu.scratch import Kind, Scratch
 from jitmagic.backends.numba_cpu.scratch_lines import with_scratch
 from jitmagic.backends.numba_cpu.sizes import packed_strides, polynomial_text, product
@@ -316,7 +316,7 @@ class Writer:
         text = spelled(self, node)
         if text is not None:
             return text
-        function = self.constant(unheard(node.op.call) if is_unheard(node) else node.op.call, "f")
+        function = self.constant(unheard_form(node) if is_unheard(node) else node.op.call, "f")
         parts = [self.text(a) for a in node.args] + [f"{k}={self.text(v)}" for k, v in node.kwargs.items()]
         return f"{function}({', '.join(parts)})"
 

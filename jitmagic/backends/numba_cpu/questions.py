@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
 
 from jitmagic.aot.stores import surely_casts
 from jitmagic.backends.loops.schedule import Call, Step
 from jitmagic.backends.loops.updates import is_plain_update, loop_of
+from jitmagic.backends.numba_cpu.conditions import unheard
 from jitmagic.backends.numba_cpu.picking import is_picked_natively
+from jitmagic.backends.numba_cpu.silent_products import is_silent_product
 from jitmagic.graph import Node
 from jitmagic.ops.lowering import Fill
 from jitmagic.ops.record import Op
 
-__all__ = ["is_unheard", "lines_of", "may_warn", "step_node"]
+__all__ = ["is_unheard", "lines_of", "may_warn", "step_node", "unheard_form"]
 
 
 def step_node(step: Step) -> Node | None:
@@ -28,6 +33,12 @@ def lines_of(nodes: Sequence[Node]) -> str:
 
 def is_unheard(node: Node) -> bool:
     return isinstance(node.op, Op) and node.op.unheard and not isinstance(node.op.lower, Fill)
+
+
+def unheard_form(node: Node) -> Callable[..., Any]:
+    """What runs a call whose conditions are nobody's business."""
+    assert node.op is not None
+    return np.dot if is_silent_product(node) else unheard(node.op.call)
 
 
 def may_warn(step: Step) -> bool:
