@@ -67,9 +67,6 @@ def write_in_place(writer: Any, steps: Sequence[Launch]) -> None:
         before = len(pairs)
         pairs += [f"({writer.names[place.target]}, {kept[name]}), " for name, place in places.items()]
         ready.append((step, arguments, f"changed = {before} if r & {STATUS} else {len(pairs)}"))
-    if writer.saved:
-        names = ", ".join(f"o{k}" for k in range(len(writer.saved)))
-        writer.lines.append(f"    ({names}, ) = scratch.saved")
     start = len(writer.lines)
     for step, arguments, note in ready:
         writer.run_built(step, arguments, note if pairs else "")

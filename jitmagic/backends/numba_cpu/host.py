@@ -49,7 +49,7 @@ from jitmagic.backends.numba_cpu.joining import join_of, write_join
 from jitmagic.backends.numba_cpu.picking import fixed_ranges, picked_of, write_picked
 from jitmagic.backends.numba_cpu.questions import is_unheard, lines_of, may_warn, step_node, unheard_form
 from jitmagic.backends.numba_cpu.scratch import Kind, Scratch
-from jitmagic.backends.numba_cpu.scratch_lines import with_scratch
+from jitmagic.backends.numba_cpu.scratch_lines import with_memory
 from jitmagic.backends.numba_cpu.sizes import packed_strides, polynomial_text, product
 from jitmagic.backends.numba_cpu.spelling import spelled, spelled_part
 from jitmagic.backends.numba_cpu.spoken import may_speak
@@ -183,7 +183,7 @@ class Writer:
         self.lines.append(f"    return [{', '.join(self.names[n] for n in results)}]")
         handed_out = {self.names.get(node.storage) for node in results}
         fresh = [(k, n) for k, n in self.fresh if self.names[n] not in handed_out]
-        lines, kinds = with_scratch(self.lines, fresh, borrowed=bool(self.saved))
+        lines, kinds = with_memory(self, fresh)
         self.scope |= {"spaces": [], "Scratch": Scratch, "kinds": kinds, "saved": self.saved}
         return "\n".join(lines) + "\n"
 

@@ -42,18 +42,33 @@ class Kind(NamedTuple):
 class Scratch:
     """The arrays of one run at a time: ``take(k)`` gives one of kind ``k`` with anything in it.
 
-    ``saved`` are those for what a run may have to put back, one of each kind; they never leave a program.
+    ``saved`` are those that surely never leave a program, one of each kind: small ones, and what a run may have to put
+    back.
     """
 
-    __slots__ = ("__weakref__", "bytes", "kept", "kinds", "saved")
+    __slots__ = ("__weakref__", "_saved", "bytes", "kept", "kinds", "saved_kinds")
 
     def __init__(self, kinds: Sequence[Kind], saved: Sequence[Kind] = ()) -> None:
         self.kinds = kinds
         self.kept: list[list[Any]] = [[] for _ in kinds]
         self.bytes = 0
-        self.saved = _apart(saved)
+        self.saved_kinds = saved
+        self._saved: list[Any] = []
         with _lock:
             _all.add(self)
+
+    @property
+    def saved(self) -> list[Any]:
+        if self._saved:
+            return self._saved
+        size = sum(kind.nbytes for kind in self.saved_kinds)
+        made = _apart(self.saved_kinds)
+        with _lock:
+            if sum(each.bytes for each in _all) + size > MOST_BYTES_OF_ALL:
+                _forget()
+            self.bytes += size
+            self._saved = made
+        return made
 
     def take(self, k: int) -> Any:
         kept = self.kept[k]
@@ -79,6 +94,7 @@ class Scratch:
 
     def clear(self) -> None:
         self.kept = [[] for _ in self.kinds]
+        self._saved = []
         self.bytes = 0
 
 

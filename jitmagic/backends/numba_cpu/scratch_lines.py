@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from jitmagic.backends.loops.operands import dense_axes
 from jitmagic.backends.numba_cpu.scratch import IS_ENABLED, LEAST_BYTES, Kind
+from jitmagic.backends.numba_cpu.small_arrays import names_that_stay, without_small
 from jitmagic.graph import ArrayMeta, Node
 
-__all__ = ["kind_of", "with_scratch"]
+__all__ = ["kind_of", "with_memory", "with_scratch"]
 
 # (asking first whether there is one would let another thread take it in between)
 BORROW = (
@@ -24,6 +26,22 @@ BORROW = (
     "        scratch = Scratch(kinds, saved)",
 )
 MAKES = re.compile(r"    (\w+) = (?:(empty|zeros)\(.*\)|(\w+)\.copy\('K'\))")
+
+
+def with_memory(writer: Any, fresh: Sequence[tuple[int, Node]]) -> tuple[list[str], list[Kind]]:
+    """The lines of a host program with the memory that it keeps from run to run, and the kinds of its scratch.
+
+    ``fresh`` are the places of lines that make an array which the program hands to nobody, with its node.
+    """
+    lines, names = writer.lines, [f"o{k}" for k in range(len(writer.saved))]
+    if writer.has_products:  # a program of kernels alone runs natively, and allocates in no time
+        stay = names_that_stay(writer.plan, writer.names)
+        lines, fresh, small = without_small(lines, fresh, writer.names, stay, writer.saved)
+        names += small
+    if names:
+        lines = [lines[0], f"    ({', '.join(names)}, ) = scratch.saved", *lines[1:]]
+    lines, kinds = with_scratch(lines, [(k + bool(names), n) for k, n in fresh], borrowed=bool(names))
+    return [line for line in lines if line], kinds
 
 
 def with_scratch(
