@@ -290,7 +290,7 @@ class CompiledFrame(Target):
         """Generate ``run`` for the present entries."""
         if self.entries and all(entry.is_demoted for entry in self.entries) and not self.is_piece:
             if may_recur(self.plain):  # each level would stand on the stack with frames of ours
-                self.give_back("it calls itself, and plain Python is as fast")
+                self.give_back("plain Python is as fast, and it may call itself")
             self._go_straight()
         else:
             self.went_straight += self.window - self.left[0]
