@@ -28,7 +28,7 @@ PIECE_S = 0.01
 FIRST_ROUNDS = 64
 _MARK = "jitmagic:rounds"
 _STATEMENTS = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.If, ast.For, ast.While, ast.Break, ast.Continue, ast.Pass)
-_EXPRESSIONS = (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Lambda, ast.Dict, ast.Set, ast.JoinedStr)
+_EXPRESSIONS = (ast.Await, ast.Yield, ast.YieldFrom, ast.Lambda, ast.Dict, ast.Set, ast.JoinedStr)
 
 Compile = Callable[[ast.AST], CodeType]
 

@@ -21,6 +21,7 @@ from jitmagic.tracer.loops.heads import head_of
 from jitmagic.tracer.loops.integers import FUNCTIONS, alternating, power
 from jitmagic.tracer.loops.kinds import CODES, UNBOUND, Kinds, Types, coerce, join_all, tag, variable
 from jitmagic.tracer.loops.leaving import part_name, without_else
+from jitmagic.tracer.loops.named import has_named, named_in, spelled_names
 from jitmagic.tracer.loops.rules import refuse, store_is_exact
 from jitmagic.tracer.loops.runs import TEMPORARY
 from jitmagic.tracer.loops.slices import element_loop
@@ -86,6 +87,10 @@ class Builder:
         return (self.around or node).lineno
 
     def statement(self, node: ast.stmt) -> Block:
+        if has_named(node):
+            made = spelled_names(node, self.place(node))
+            self.rebound |= names_in(made, stores_only=True)
+            return self.block(made)
         handler = _STATEMENTS.get(type(node))
         if handler is None:
             raise refuse(f"the statement {ast.unparse(node).splitlines()[0]}")
@@ -101,12 +106,17 @@ class Builder:
             except Turn as turn:
                 name = self._turned_name(turn.node)
                 turned = self._turned(turn.node, name)
+                _check_order(nodes, turn.node, named_in(turn.node) | self._changed(turned))
                 self.rebound |= names_in(turned, stores_only=True)
                 before = (*before, *self.made_of(turn.node, turned))
                 nodes = [replaced(n, turn.node, name) for n in nodes]
             else:
                 return (*before, *made)
         raise refuse(f"the expression {ast.unparse(nodes[0])}")
+
+    def _changed(self, statements: Sequence[ast.stmt]) -> set[str]:
+        """The variables of the program that statements made of an expression give new values."""
+        return {n for n in names_in(statements, stores_only=True) if not n.startswith(TEMPORARY)}
 
     def _turned_name(self, node: ast.expr) -> ast.Name:
         name = ast.Name(f"_jm{self.place(node)}", ast.Load())
@@ -278,6 +288,15 @@ class Builder:
             for name, kinds in self.types.items()
             if kinds.shared and any(e.get(name, UNBOUND).place != kinds.shared for e in exits)
         }
+
+
+def _check_order(nodes: Sequence[ast.expr], first: ast.expr, bound: set[str]) -> None:
+    """Refuse that ``first``, which binds names, runs before the rest, if that reads them, or decides about it."""
+    if not bound:
+        return
+    for each in (n for node in nodes for n in ast.walk(replaced(node, first, ast.Constant(0)))):
+        if isinstance(each, ast.BoolOp | ast.IfExp) or (isinstance(each, ast.Name) and each.id in bound):
+            raise refuse(f"{', '.join(sorted(bound))}, which {ast.unparse(first)} changes")
 
 
 def leaves(block: Sequence[ir.Stmt]) -> bool:
@@ -469,6 +488,6 @@ _STATEMENTS: Mapping[type[ast.stmt], Callable[[Builder, Any], Block]] = {
     ast.Raise: _raise,
     ast.Delete: _forget,
     ast.Assert: _assert,
-    ast.Pass: lambda b, node: (),
+    **dict.fromkeys((ast.Pass, ast.Nonlocal), lambda b, node: ()),  # names of an inner function are those of this one
     ast.Expr: _expression_statement,
 }

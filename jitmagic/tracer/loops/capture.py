@@ -146,11 +146,11 @@ def _capture(tx: Evaluator, nodes: Nodes, wanted: Sequence[str] | None, also: Se
     statements = [*nothing, *scoped(made)]
     rebound = frozenset(names_in(statements, stores_only=True))
     own = {n for n in rebound if not n.startswith(TEMPORARY)}
-    if own and (tx.scopes or any(map(_is_shared(tx), own)) or not own <= tx.frame.local_names):
+    if own and (tx.scopes or not _globals(tx, rebound) <= _declared(tx)):
         raise refuse("variables of another scope")
     outside = Surroundings(tx, rebound)
     entry = _entry(tx, rebound)
-    bound = {*tx.locals, *(n for n, c in tx.cells.items() if c.content is not None)}
+    bound = {*_held(tx, rebound)}
     if foreign := (rebound & bound) - set(entry) - names_in(nothing) & _loaded_in(nodes):
         raise refuse(f"{', '.join(sorted(foreign))}, which holds no number before the loop")
     start = {name: Kinds((str(scalar_type(value)),)) for name, value in entry.items()}
@@ -159,6 +159,8 @@ def _capture(tx: Evaluator, nodes: Nodes, wanted: Sequence[str] | None, also: Se
     if leaves(body) or any(isinstance(s, ir.For | ir.While) and leaves(s.body) for s in body):
         raise refuse("a variable that has no value when it is read")
     needed = [*_needed(tx, of, rebound), *also] if wanted is None else wanted
+    if missing := _seen_by_others(tx, rebound) - {*needed}:
+        raise refuse(f"{', '.join(sorted(missing))}, which other functions may read")
     last, results = _results(needed, start, builder.types)
     first = [ir.Assign(tag(n), ir.Const(CODES[k.place], "pyint")) for n, k in start.items()]
     arrays = tuple(
@@ -184,24 +186,36 @@ def _capture(tx: Evaluator, nodes: Nodes, wanted: Sequence[str] | None, also: Se
 
 def _set_to_none(tx: Evaluator, rebound: frozenset[str], place: ast.stmt) -> list[ast.stmt]:
     """Statements for what is None before the loop: the region has no parameters of that type."""
-    values = {name: tx.realize(value) for name, value in _held(tx).items() if name in rebound}
+    values = {name: tx.realize(value) for name, value in _held(tx, rebound).items() if name in rebound}
     names = sorted(n for n, v in values.items() if isinstance(v, Constant) and v.value is None)
     made = (ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in names)
     return [ast.fix_missing_locations(ast.copy_location(each, place)) for each in made]
 
 
-def _held(tx: Evaluator) -> dict[str, VariableTracker]:
-    return {**tx.locals, **{n: c.content for n, c in tx.cells.items() if c.content is not None}}
+def _held(tx: Evaluator, rebound: frozenset[str]) -> dict[str, VariableTracker]:
+    """The values of all variables, and those of the globals among the names that the statements bind."""
+    held = {**tx.locals, **{n: c.content for n, c in tx.cells.items() if c.content is not None}}
+    return held | {n: tx.load_name(n) for n in _globals(tx, rebound) if n in tx.globals}
 
 
-def _is_shared(tx: Evaluator) -> Callable[[str], bool]:
-    """Whether a name may be read by functions that existed before the call; comprehensions here make cells, too."""
-    return lambda name: name in tx.cells and tx.cells[name].real is not None
+def _globals(tx: Evaluator, names: frozenset[str]) -> set[str]:
+    return {n for n in names - tx.frame.local_names - {*tx.cells} if not n.startswith(TEMPORARY)}
+
+
+def _declared(tx: Evaluator) -> set[str]:
+    """The names that ``global`` makes the module's; those of a class body are of neither."""
+    return {name for n in ast.walk(tx.frame.node) if isinstance(n, ast.Global) for name in n.names}
+
+
+def _seen_by_others(tx: Evaluator, names: frozenset[str]) -> set[str]:
+    """The names that other functions may read, which existed before this one runs: globals, ``nonlocal`` variables."""
+    shared = {n for n, cell in tx.cells.items() if cell.real is not None or n not in tx.frame.local_names}
+    return _globals(tx, names) | (names & shared)
 
 
 def _entry(tx: Evaluator, rebound: frozenset[str]) -> dict[str, VariableTracker]:
     """The numbers that the names hold before the loop; other values are not for a region to read."""
-    held = _held(tx)
+    held = _held(tx, rebound)
     values = {name: tx.realize(held[name]) for name in sorted(rebound & set(held))}
     return {name: value for name, value in values.items() if scalar_type(value) is not None}
 
@@ -244,7 +258,13 @@ def _needed(tx: Evaluator, nodes: Nodes, rebound: Collection[str]) -> list[str]:
     """The names that may be read after the statements, by themselves too if a loop is around them."""
     parts = [p for p in returned_parts(nodes) or () if isinstance(p, str)]
     ways = (n for n in rebound if n == WAY or n.startswith(PART))
-    read = {RETURNED, *parts, *ways, *_reads(tx.frame.node, nodes, frozenset())}
+    read = {
+        RETURNED,
+        *parts,
+        *ways,
+        *_seen_by_others(tx, frozenset(rebound)),
+        *_reads(tx.frame.node, nodes, frozenset()),
+    }
     if _is_inside_a_loop(tx.frame.node, nodes[0]):
         read |= {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
     return sorted({*rebound} & read)

@@ -24,6 +24,7 @@ from jitmagic.ops.record import Arguments, Inferred, Op
 from jitmagic.tracer.call_rows import row_of
 from jitmagic.tracer.loops.capture import capture_values, kinds_of
 from jitmagic.tracer.loops.comprehended import Opened, bound_by, opened, scoped
+from jitmagic.tracer.loops.named import named_in
 from jitmagic.tracer.loops.rules import refuse, store_is_exact
 from jitmagic.tracer.loops.streams import Level, Names, Prepared, has_rounds, level_of, prepared
 from jitmagic.tracer.loops.surroundings import known_function
@@ -110,7 +111,7 @@ def capture_fold(tx: Evaluator, node: ast.Call, stream: Stream, position: int) -
     call = ast.copy_location(ast.Call(node.func, args, []), node)
     refused: list[BaseException] = []
     with _attempt(tx, node, refused), stream.names:
-        capture_values(tx, [_set(VALUE, call)], [VALUE])
+        capture_values(tx, [_set(VALUE, call)], [VALUE, *sorted(named_in(call))])
         return tx.locals.pop(VALUE)
     return None
 
@@ -216,7 +217,9 @@ class _Filling:
         before, body, after = self._storing(element, kinds, dtype, is_exact=is_exact, any_kind=any_kind)
         tx.locals[ARRAY] = array
         try:
-            capture_values(tx, [*before, *self._around(body), *after], [] if is_exact else [COUNT])
+            filling = [*before, *self._around(body), *after]
+            named = sorted(set().union(*map(named_in, filling)))
+            capture_values(tx, filling, named if is_exact else [COUNT, *named])
             return array if is_exact else first_of(tx, array, tx.locals[COUNT])
         finally:
             for name in (ARRAY, COUNT):

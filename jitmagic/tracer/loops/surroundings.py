@@ -152,7 +152,7 @@ class Surroundings(Outside):
         if not isinstance(value, FunctionTracker) or is_opaque(value.function) or is_disabled(value.function):
             return None
         function = value.function
-        own = {*self.tx.frame.local_names, *self.tx.cells}
+        own = {*self.tx.frame.local_names, *self.tx.cells, *self.rebound}
         known = function.__globals__ is self.tx.globals and not own & {*function.__code__.co_names}
         if not known or self.tx.language.builtins.get(function) is not None:
             return None
@@ -164,7 +164,8 @@ class Surroundings(Outside):
         """A function of this very frame reads the frame's variables, as a piece of its text does."""
         if function.owner is not self.tx or function.defaults or function.kwdefaults or not isinstance(node, ast.Name):
             return None
-        if getattr(function.node, "decorator_list", ()) or set(function.code.co_freevars) & self.rebound:
+        read = {*function.code.co_freevars, *function.code.co_names}
+        if getattr(function.node, "decorator_list", ()) or read & self.rebound:
             return None
         self.nested[node.id] = function.node
         return function
