@@ -20,11 +20,14 @@ from jitmagic.graph.node import Node
 
 __all__ = [
     "MISSING",
+    "Append",
+    "Begin",
     "Branch",
     "Count",
     "Exit",
     "Flow",
     "Forever",
+    "Gather",
     "Leave",
     "Move",
     "Piece",
@@ -121,7 +124,33 @@ class Require:
     joins: tuple[Node, ...]
 
 
-Statement: TypeAlias = Piece | Move | Branch | Count | Forever | Rounds | Exit | Leave | Require
+@dataclass(eq=False, slots=True)
+class Begin:
+    """``target`` is a new list of these values."""
+
+    target: Node
+    values: tuple[Value, ...]
+
+
+@dataclass(eq=False, slots=True)
+class Append:
+    """One more value at the end of a list."""
+
+    target: Node
+    value: Value
+
+
+@dataclass(eq=False, slots=True)
+class Gather:
+    """``result`` is an array of the values of a list, along its first axis. Leaves if NumPy would make another one."""
+
+    result: Node
+    source: Node
+
+
+Statement: TypeAlias = (
+    Piece | Move | Branch | Count | Forever | Rounds | Exit | Leave | Require | Begin | Append | Gather
+)
 
 
 @dataclass(eq=False, slots=True)

@@ -72,6 +72,7 @@ class FlowCall:
         self.__name__ = name
         self.text = text.text
         scope: dict[str, Any] = {"missing": MISSING, "Left": Left("region", "a place that raises an exception")}
+        scope["gathered"] = _gathered
         names = [f"piece{i}" for i in range(len(text.pieces))]
         self.pieces = [
             PieceCall(piece.graph, functools.partial(scope.__setitem__, name))
@@ -120,6 +121,16 @@ class FlowCall:
                 raise Unsupported("aliased-inputs", "a result of a loop and what it works on")
             return result.copy(order="K")
         return result
+
+
+def _gathered(values: Sequence[Any], meta: ArrayMeta) -> Any:
+    """What ``np.array(values)`` gives. Raises Left if it is of another kind than ``meta``."""
+    if not values and (meta.ndim > 1 or meta.dtype != np.float64):
+        raise Left("region", "a list without elements")
+    try:
+        return np.array(values, meta.dtype)
+    except OverflowError:
+        raise Left("region", "a list of numbers that no integer of NumPy's holds") from None
 
 
 def _related(a: Any, b: Any) -> bool:

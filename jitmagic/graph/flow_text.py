@@ -18,11 +18,14 @@ from typing import Any
 
 from jitmagic.graph.flow import (
     MISSING,
+    Append,
+    Begin,
     Branch,
     Count,
     Exit,
     Flow,
     Forever,
+    Gather,
     Leave,
     Move,
     Piece,
@@ -43,7 +46,7 @@ class DriverText:
         self.pieces: list[Piece] = []
         self.constants: list[Any] = []
         self._names: dict[Node, str] = {}
-        self._used: set[str] = {"missing", "Left", "range"}
+        self._used: set[str] = {"missing", "Left", "range", "gathered"}
         self._flags = 0
         lines = [f"def {name}({', '.join(map(self.value, flow.operands))}):"]
         if flow.joins:
@@ -131,6 +134,19 @@ def _require(text: DriverText, require: Require, indent: str) -> list[str]:
     return [f"{indent}if {tests}:", f"{indent}    raise Left"] if tests else []
 
 
+def _begin(text: DriverText, begin: Begin, indent: str) -> list[str]:
+    return [f"{indent}{text.value(begin.target)} = [{', '.join(map(text.value, begin.values))}]"]
+
+
+def _append(text: DriverText, append: Append, indent: str) -> list[str]:
+    return [f"{indent}{text.value(append.target)}.append({text.value(append.value)})"]
+
+
+def _gather(text: DriverText, gather: Gather, indent: str) -> list[str]:
+    result, source = text.value(gather.result), text.value(gather.source)
+    return [f"{indent}{result} = gathered({source}, {text.value(gather.result.meta)})"]
+
+
 _LINES: dict[type, Callable[[DriverText, Any, str], list[str]]] = {
     Piece: _piece,
     Move: _move,
@@ -139,5 +155,8 @@ _LINES: dict[type, Callable[[DriverText, Any, str], list[str]]] = {
     Forever: lambda text, forever, indent: _looped(text, forever.body, "while True", indent),
     Exit: lambda text, exit, indent: [f"{indent}{exit.kind}"],
     Require: _require,
+    Begin: _begin,
+    Append: _append,
+    Gather: _gather,
     Leave: lambda text, leave, indent: [f"{indent}raise Left"],
 }

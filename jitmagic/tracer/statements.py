@@ -21,6 +21,7 @@ from jitmagic.tracer.flow import (
     without_returns,
 )
 from jitmagic.tracer.flow.heads import Head, enumerated, head_over, zipped
+from jitmagic.tracer.flow.whole import keep_loop_whole, keep_whole
 from jitmagic.tracer.guards import ItemSource
 from jitmagic.tracer.loops import capture_loop, capture_run
 from jitmagic.tracer.loops.appends import capture_appending
@@ -33,7 +34,7 @@ from jitmagic.tracer.names import names_in
 from jitmagic.tracer.operators import in_place
 from jitmagic.tracer.resume import BreakHere
 from jitmagic.tracer.rounds import SHORT_LOOP, count_rounds, unpack_into
-from jitmagic.tracer.signals import NotConstant, Raised, Restart, Returned
+from jitmagic.tracer.signals import NotConstant, Raised, Returned
 from jitmagic.tracer.split import ALONE
 from jitmagic.tracer.tails import run_alone, tail_of
 from jitmagic.tracer.variables.array import ArrayTracker
@@ -268,7 +269,7 @@ def _if(tx: Evaluator, node: ast.If) -> Flow:
         if ended is None and rest is not None:
             ended = capture_returns(tx, node, test, rest) or capture_endings(tx, node, test, rest)
         if ended is None:
-            _keep_loop_whole(tx)
+            keep_loop_whole(tx)
             raise
         return ended.flow
     return _run_way(tx, node.body if truth else node.orelse, rest)
@@ -283,20 +284,6 @@ def _run_way(tx: Evaluator, block: Sequence[ast.stmt], rest: Sequence[ast.stmt] 
         return run_block(tx, block)
     finally:
         tx.whole_rests.pop()
-
-
-def _keep_loop_whole(tx: Evaluator) -> None:
-    """The rounds of the loop around here cannot be written out one by one: try to keep it a loop."""
-    for loop in reversed([s for s in tx.active if isinstance(s, ast.For | ast.While)]):
-        _keep_whole(tx, loop)
-
-
-def _keep_whole(tx: Evaluator, loop: ast.For | ast.While) -> None:
-    """Start again with this loop kept as one, if that was not tried yet."""
-    policy, place = tx.output.policy, tx.place(loop)
-    if place not in policy.whole and place not in policy.no_flow:
-        policy.whole.add(place)
-        raise Restart
 
 
 def _kept_whole(
@@ -346,7 +333,7 @@ def _for(tx: Evaluator, node: ast.For) -> Flow:
             rounds()
         except Unsupported:
             if _head(tx, over, iterable) is not None:
-                _keep_whole(tx, node)
+                keep_whole(tx, node)
             raise
         assign(tx, node.target, item)
         flow = run_block(tx, node.body)
@@ -418,7 +405,7 @@ def _goes_on(tx: Evaluator, node: ast.While) -> bool:
     except Unsupported as error:
         if error.code == "data-branch":
             named_by(error, node.test)
-            _keep_loop_whole(tx)
+            keep_loop_whole(tx)
         raise
 
 

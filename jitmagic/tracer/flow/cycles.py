@@ -138,7 +138,7 @@ class _Cycle:
         self.heads = {n: m for n, v in entry.items() if (m := meta_of(v)) is not None}
         for _ in range(ATTEMPTS):
             bind(tx, before)
-            made = len(self.recorder.joins)
+            made, lists = len(self.recorder.joins), len(self.recorder.lists.grown)
             heads = self._joins()
             first: Ends = []
             rest: Ends = []
@@ -151,7 +151,7 @@ class _Cycle:
                     body[:] = [rounds]
                 else:
                     body[:] = self._round(entered, rest)
-            if self._settle(heads, first, rest):
+            if self._settle(heads, first, rest) and len(self.recorder.lists.grown) == lists:
                 break
             del self.recorder.joins[made:]
         else:
@@ -175,7 +175,7 @@ class _Cycle:
         bind(tx, {n: v for n, v in variables(tx).items() if n not in names} | dict(entered))
         shared = {n: c.content for n, c in own_cells(tx).items() if n not in names}
         known = len(ends)
-        recorder.loops.append(Loop(tx, ends))
+        recorder.loops.append(Loop(tx, ends, len(recorder.pieces)))
         with recorder.nested() as body:
             self.enter()
             flow = tx.language.run_block(tx, self.node.body)

@@ -6,7 +6,20 @@ import ast
 from collections.abc import Callable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
-from jitmagic.graph.flow import Branch, Count, Flow, Move, Piece, Require, Statement, blocks, walk
+from jitmagic.graph.flow import (
+    Append,
+    Begin,
+    Branch,
+    Count,
+    Flow,
+    Gather,
+    Move,
+    Piece,
+    Require,
+    Statement,
+    blocks,
+    walk,
+)
 from jitmagic.graph.flow_call import FlowCall
 from jitmagic.graph.flow_tape import check_views
 from jitmagic.graph.meta import ArrayMeta, Meta, PyMeta
@@ -43,12 +56,14 @@ def finish(tx: Evaluator, node: ast.AST, recorder: Recorder, ended: Ended) -> En
     ``ended`` is what the capture gave; gives the same in terms of the function's graph.
     """
     body = recorder.body
+    gathered = recorder.lists.finish(body)
     own = own_nodes(body)
     returns = ended.flow is not None and ended.flow.kind == "return"
     names = frozenset(variables(tx)) if returns else rebound_in(node)
     results = {} if ended.value is None else dict.fromkeys(n for n in _nodes(ended.value) if n in own)
     if not returns:
         results |= dict.fromkeys(_results(tx, node, recorder, own))
+    results |= dict.fromkeys(gathered)
     roots, changed = written_in(body, own, recorder.tied)
     others = other_arrays(tx.output, tx if returns else None, ended.value)
     loose = _check_results(list(results), others, roots, changed)
@@ -59,6 +74,7 @@ def finish(tx: Evaluator, node: ast.AST, recorder: Recorder, ended: Ended) -> En
     if tx.output.differentiating:
         check_views(flow)
     outside = add_flow(tx, node, flow)
+    recorder.lists.hold(tx, outside)
     if not returns:
         bind(tx, {n: _outside(v, outside) if n in names else v for n, v in variables(tx).items()})
     value = None if ended.value is None else _outside(ended.value, outside)
@@ -81,6 +97,10 @@ def own_nodes(body: Sequence[Statement]) -> set[Node]:
             found.update(statement.targets)
         elif isinstance(statement, Count):
             found.add(statement.index)
+        elif isinstance(statement, Begin):
+            found.add(statement.target)
+        elif isinstance(statement, Gather):
+            found.add(statement.result)
     return found
 
 
@@ -225,6 +245,8 @@ _READ: dict[type, Callable[[Any], tuple[Any, ...]]] = {
     Move: lambda s: s.values,
     Branch: lambda s: (s.test,),
     Count: lambda s: s.bounds,
+    Begin: lambda s: s.values,
+    Append: lambda s: (s.value,),
 }
 
 
@@ -339,7 +361,11 @@ def add_flow(tx: Evaluator, node: ast.AST, flow: Flow) -> dict[Node, VariableTra
     outside: dict[Node, VariableTracker] = {}
     for index, result in enumerate(flow.results):
         assert result.meta is not None
-        outside[result] = wrap_node(tx, graph.item(made, index, result.meta), result.meta)
+        entry = graph.item(made, index, result.meta)
+        for axis, size in enumerate(result.meta.shape if isinstance(result.meta, ArrayMeta) else ()):
+            if isinstance(size, SymInt) and size.is_run_time:  # of what the flow has gathered
+                graph.bind(size, entry, axis)
+        outside[result] = wrap_node(tx, entry, result.meta)
     return outside
 
 

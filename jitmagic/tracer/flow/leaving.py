@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jitmagic.tracer.flow.names import TEMPORARY, leaves_function
+from jitmagic.tracer.names import names_in
 
 __all__ = ["WithoutReturns", "without_returns"]
 
 Loop = ast.For | ast.While
-KEPT = (ast.Name, ast.Constant)  # what means the same after the loop
+KEPT = (ast.Name, ast.Constant)  # what means the same after the loop, as lists do that the loop appends to
 
 
 class _NoForm(Exception):
@@ -83,7 +84,7 @@ def _returned(made: WithoutReturns, loop: Loop, node: ast.Return) -> list[ast.st
     stores: list[ast.stmt] = []
 
     def part(value: ast.expr) -> ast.expr:
-        if isinstance(value, KEPT):
+        if isinstance(value, KEPT) or not _appended_to(loop).isdisjoint(names_in([ast.Expr(value)])):
             return value
         name = _name(loop, f"value{number}_{len(stores)}")
         stores.append(_store(name, value, node))
@@ -97,6 +98,12 @@ def _returned(made: WithoutReturns, loop: Loop, node: ast.Return) -> list[ast.st
     made.before.append(_store(flag, ast.Constant(False), loop))
     made.after.append(_at(ast.If(ast.Name(flag, ast.Load()), [ast.Return(value)], []), node))
     return [*stores, _store(flag, ast.Constant(True), node)]
+
+
+def _appended_to(loop: Loop) -> set[str]:
+    """The names of what the loop calls ``append`` of."""
+    methods = (n.func for n in ast.walk(loop) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute))
+    return {m.value.id for m in methods if m.attr == "append" and isinstance(m.value, ast.Name)}
 
 
 def _breaks(statement: ast.AST) -> bool:

@@ -14,6 +14,7 @@ from jitmagic.graph.graph import Graph
 from jitmagic.graph.node import Node
 from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.tracer.flow.frames import own_cells, variables
+from jitmagic.tracer.flow.lists import Lists
 from jitmagic.tracer.flow.names import needed_after, rebound_in
 from jitmagic.tracer.flow.state import changed, snapshot
 from jitmagic.tracer.flow.values import Unavailable, refuse
@@ -46,6 +47,7 @@ class Loop:
 
     tx: Evaluator
     ends: list[tuple[str, dict[str, VariableTracker], Move]] = field(default_factory=list)
+    first_piece: int = 0  # of the pieces that the round consists of
 
 
 @dataclass(slots=True)
@@ -61,6 +63,7 @@ class Recorder:
     tied: set[tuple[Node, Node]] = field(default_factory=set)  # the moves that say so: target and value
     endings: Any = None  # the Endings of a flow that the function ends with
     pieces: list[Graph] = field(default_factory=list)
+    lists: Lists = field(default_factory=Lists)
 
     def add(self, statement: Statement) -> None:
         """Add a statement; nodes that are recorded from here on stand after it."""
@@ -118,7 +121,7 @@ def recorded(
         recorder = output.flow = Recorder(output, place=place)
         recorder.piece()
     try:
-        with nullcontext() if form else _nothing_else_changes(tx, node):
+        with nullcontext() if form else _nothing_else_changes(tx, node, is_outermost):
             result = capture(recorder)
         if not is_outermost and recorder.endings is not None and not form:
             _check_needed(tx, node)
@@ -134,14 +137,16 @@ def recorded(
 
 
 @contextmanager
-def _nothing_else_changes(tx: Evaluator, node: Any) -> Iterator[None]:
+def _nothing_else_changes(tx: Evaluator, node: Any, is_outermost: bool) -> Iterator[None]:
     """Raises Unsupported if something other than arrays, numbers and the variables that ``node`` binds is changed."""
     output, names = tx.output, rebound_in(node)
     before = snapshot(output, without=[cell for name, cell in own_cells(tx).items() if name in names])
+    if is_outermost:
+        output.flow.lists.existing = before
     effects, generators = len(output.effects), len(output.generators)
     yield
     started = any(generator.needs_closing for generator in output.generators[generators:])
-    if len(output.effects) > effects or started or changed(before):
+    if len(output.effects) > effects or started or changed(before, output.flow.lists.grown):
         raise refuse("a change of something other than arrays and numbers")
 
 

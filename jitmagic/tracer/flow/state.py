@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 from jitmagic.graph.node import Node
@@ -22,9 +22,9 @@ def snapshot(output: OutputGraph, without: Sequence[Cell] = ()) -> State:
     return {id(e): (e, _contents(e)) for e in _reachable(_roots(output)) if not any(e is cell for cell in without)}
 
 
-def changed(before: State) -> bool:
-    """Whether an object of the snapshot holds something else now."""
-    return any(_contents(each) != contents for each, contents in before.values())
+def changed(before: State, without: Container[int] = ()) -> bool:
+    """Whether an object of the snapshot holds something else now, but for those of these identities."""
+    return any(_contents(each) != contents for number, (each, contents) in before.items() if number not in without)
 
 
 def other_arrays(output: OutputGraph, finished: Any, value: VariableTracker | None) -> set[Node]:

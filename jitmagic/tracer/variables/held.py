@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jitmagic.tracer.variables.array import ArrayTracker
     from jitmagic.tracer.variables.base import VariableTracker
 
-__all__ = ["Held"]
+__all__ = ["Growing", "Held"]
 
 MOST_ITEMS = 256  # that are taken out one by one
 PYTHON = {"pyfloat", "pyint", "pybool"}
@@ -53,6 +53,13 @@ class Held:
             return [nested(Held(self.tx, row, self.kind)) for row in rows]  # type: ignore[arg-type]  # rows are arrays
         return [self.tx.python_number(row) for row in rows] if self.is_python else rows  # type: ignore[arg-type]  # numbers of arrays
 
+    def item(self, index: VariableTracker) -> VariableTracker | None:
+        """The number there, of a list whose length only the data tell; None for others."""
+        if self.array.meta.ndim != 1 or not self.array.meta.is_counted:
+            return None
+        found = self.array.item(self.tx, index)
+        return self.tx.python_number(found) if self.is_python else found  # type: ignore[arg-type]  # a number of an array
+
     def reconstruct(self, emit: Emitter) -> str:
         text = emit.value(self.array)
         if self.is_python:
@@ -64,3 +71,25 @@ class Held:
 def _nested(depth: int) -> str:
     """Lists of NumPy's numbers inside lists."""
     return "list(r)" if depth == 1 else f"[{_nested(depth - 1)} for r in r]"
+
+
+class Growing:
+    """What a list holds while a loop is recorded that appends to it: nobody may look."""
+
+    is_python = False
+
+    @property
+    def array(self) -> ArrayTracker:
+        raise Unsupported("region", "a list that is read in the loop that appends to it")
+
+    def length(self) -> VariableTracker:
+        raise Unsupported("region", "a list whose length is asked in the loop that appends to it")
+
+    def item(self, index: VariableTracker) -> VariableTracker:
+        raise Unsupported("region", "a list that is read in the loop that appends to it")
+
+    def items(self, nested: Any) -> list[VariableTracker]:
+        raise Unsupported("region", "a list that is read in the loop that appends to it")
+
+    def reconstruct(self, emit: Emitter) -> str:
+        raise Unsupported("region", "a list that is used in the loop that appends to it")

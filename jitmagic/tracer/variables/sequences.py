@@ -12,7 +12,7 @@ from jitmagic.tracer.guards import Source
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import VariableTracker, python_error, type_name
 from jitmagic.tracer.variables.constant import Constant, register_container
-from jitmagic.tracer.variables.held import Held
+from jitmagic.tracer.variables.held import Growing, Held
 from jitmagic.tracer.variables.iterators import CountedIterator, SequenceIterator
 from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.number import SymbolicInt, wrap_size
@@ -20,6 +20,7 @@ from jitmagic.tracer.variables.number import SymbolicInt, wrap_size
 if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter
     from jitmagic.tracer.evaluator import Evaluator
+    from jitmagic.tracer.variables.rows import Rows as HeldRows
 
 __all__ = [
     "ListTracker",
@@ -121,7 +122,7 @@ class ListTracker(SequenceTracker):
     immutable = False
 
     def __init__(self, items: Iterable[VariableTracker], source: Source | None = None) -> None:
-        self.held: Held | None = None
+        self.held: Held | HeldRows | Growing | None = None
         self.unread: Callable[[], list[VariableTracker]] | None = None
         super().__init__(items, source)
         self.is_changed = False
@@ -162,6 +163,11 @@ class ListTracker(SequenceTracker):
     @property
     def is_constant(self) -> bool:
         return self.held is None and super().is_constant
+
+    def item(self, tx: Evaluator, key: VariableTracker) -> VariableTracker:
+        is_number = isinstance(key, Constant) and type(key.value) is int
+        found = self.held.item(key) if self.held is not None and is_number else None
+        return super().item(tx, key) if found is None else found
 
     def truth(self, tx: Evaluator) -> bool:
         return super().truth(tx) if self.held is None else self.held.length().truth(tx)
@@ -243,6 +249,9 @@ def _find(tx: Evaluator, seq: SequenceTracker, value: VariableTracker, *limits: 
 
 
 def _append(tx: Evaluator, seq: ListTracker, value: VariableTracker) -> VariableTracker:
+    flow = tx.output.flow
+    if flow is not None and flow.lists.take(tx, seq, value):
+        return Constant(None)
     seq.will_change(tx)
     seq.end.append(value)
     return Constant(None)
