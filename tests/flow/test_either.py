@@ -57,8 +57,9 @@ def program(body: str) -> str:
 
 
 def in_callee(body: str) -> str:
-    """The same where the function that is compiled goes on afterwards."""
-    return program(body).replace("def f", "def g") + "\ndef f(x, c=0.0):\n    r = g(x, c)\n    return r"
+    """The same where the function that is compiled goes on afterwards, in a way that the callee cannot take along."""
+    caller = "def f(x, c=0.0):\n    try:\n        r = g(x, c)\n    finally:\n        pass\n    return r"
+    return program(body).replace("def f", "def g") + "\n" + caller
 
 
 @pytest.mark.parametrize("body", CAPTURED.values(), ids=CAPTURED)
@@ -71,6 +72,13 @@ def test_the_right_object_without_a_break(body: str) -> None:
 def test_what_a_copy_would_show_differently_is_a_break(body: str) -> None:
     same_everywhere(in_callee(body), CALLS)
     assert explained(in_callee(body), "f(x)").break_count == 1
+
+
+@pytest.mark.parametrize("body", TO_THE_END.values(), ids=TO_THE_END)
+def test_a_callee_takes_along_what_follows_its_call(body: str) -> None:
+    text = program(body).replace("def f", "def g") + "\ndef f(x, c=0.0):\n    r = g(x, c)\n    return r, x"
+    same_everywhere(text, CALLS)
+    assert explained(text, "f(x)").break_count == 0
 
 
 @pytest.mark.parametrize("body", TO_THE_END.values(), ids=TO_THE_END)
