@@ -19,12 +19,14 @@ from jitmagic.runtime.recompiles import Recompile, fold
 from jitmagic.runtime.registry import compiled_functions
 from jitmagic.tracer import directives, marks
 from jitmagic.tracer.capture import Options
+from jitmagic.tracer.comptime import comptime
 from jitmagic.tracer.directives import allow_in_graph, disable, graph_break, is_disabled
 
 __all__ = [
     "allow_in_graph",
     "clear_cache",
     "compile",
+    "comptime",
     "disable",
     "explain",
     "graph_break",

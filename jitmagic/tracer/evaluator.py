@@ -21,6 +21,7 @@ from jitmagic.ops import Form, Op, lookup_method
 from jitmagic.ops.extern import opaque
 from jitmagic.ops.refusals import worded_as_method
 from jitmagic.ops.silenced import constant, silenced
+from jitmagic.tracer.comptime import comptime, note_hook
 from jitmagic.tracer.directives import graph_break, is_disabled, is_opaque
 from jitmagic.tracer.frame import Frame, frame_of
 from jitmagic.tracer.identity import same_or_equal
@@ -383,6 +384,8 @@ class Evaluator:
         plain = function.function
         if is_opaque(plain):
             return self.call_op(opaque(plain), args, kwargs)
+        if plain is comptime:
+            return note_hook(self, args, kwargs)
         if is_disabled(plain):
             raise Unsupported("user-break" if plain is graph_break else "disabled", plain.__qualname__)
         generated = generated_method(self, function, args, kwargs)

@@ -115,6 +115,7 @@ class OutputGraph:
     examples: list[Any] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
     frozen: dict[str, None] = field(default_factory=dict)
+    hooks: list[tuple[Callable[[Any], Any], Any]] = field(default_factory=list)
     tracked: dict[int, tuple[Any, VariableTracker]] = field(default_factory=dict)
     symbol_sources: dict[str, tuple[Source, int | None]] = field(default_factory=dict)
     seen_sizes: dict[str, tuple[int | None, ...]] = field(default_factory=dict)

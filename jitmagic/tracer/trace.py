@@ -62,7 +62,10 @@ def capture(function: FunctionType, arguments: dict[str, Any], options: Options,
     for _ in range(ATTEMPTS):
         output = _new_output(options, state, policy)
         try:
-            return _attempt(function, arguments, output)
+            captured = _attempt(function, arguments, output)
+            for hook, moment in output.hooks:
+                hook(moment)
+            return captured
         except Restart as restart:
             without_frames(restart)
             policy.keep_types(output.guards)
