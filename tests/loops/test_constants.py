@@ -42,6 +42,9 @@ INTS = {  # expressions of the round i
     "a power of zero": "0 ** i",
     "a negative base": "(-3) ** (i % 5)",
     "of the builtin": "(i + 1) ** (i % 3)",
+    "a bit": "1 << i",
+    "bits": "((-1000) >> i) + ((i % 2 == 0) << 3) + (12345 >> i)",
+    "a shift by less than nothing": "(i >> (i - 4))",
     "a factor": "math.gcd(i * 6, 44 - i)",
     "a multiple": "math.lcm(i, 6)",
     "a factorial": "x[i] / math.factorial(i % 12)",
@@ -98,7 +101,9 @@ def test_ints(name: str) -> None:
             assert outcome(compiled, (x, k)) == outcome(plain, (x, k))
 
 
-@pytest.mark.parametrize("name", [n for n in INTS if n not in ("of a float", "of what is refused")])
+@pytest.mark.parametrize(
+    "name", [n for n in INTS if n not in ("of a float", "of what is refused", "a shift by less than nothing")]
+)
 def test_ints_are_in_the_kernel(name: str) -> None:
     plain = of_ints(INTS[name])
     given = np.random.default_rng(0).random(12), np.arange(12)

@@ -18,7 +18,7 @@ from jitmagic.tracer.loops.comprehended import COMPREHENSIONS, bound_by
 from jitmagic.tracer.loops.expressions import Expressions, Outside, Turn
 from jitmagic.tracer.loops.folds import COMPENSATES, compensated_sum, folded, is_fold
 from jitmagic.tracer.loops.heads import head_of
-from jitmagic.tracer.loops.integers import FUNCTIONS, alternating, power
+from jitmagic.tracer.loops.integers import FUNCTIONS, operator_of
 from jitmagic.tracer.loops.kinds import CODES, UNBOUND, Kinds, Types, coerce, join_all, tag, variable
 from jitmagic.tracer.loops.leaving import part_name, without_else
 from jitmagic.tracer.loops.named import has_named, named_in, spelled_names
@@ -125,8 +125,7 @@ class Builder:
     def _turned(self, node: ast.expr, name: ast.Name) -> list[ast.stmt]:
         """Statements that bind ``name`` to the value of an expression."""
         if isinstance(node, ast.BinOp):
-            by_minus_one = ast.unparse(node.left) in ("-1", "(-1)")
-            return self._integers(node, [node.left, node.right], alternating if by_minus_one else power, name.id)
+            return self._integers(node, [node.left, node.right], operator_of(node), name.id)
         if not isinstance(node, ast.Call):
             return spelled_out(node, name)
         function = self.outside.function(node.func)

@@ -254,18 +254,30 @@ def _int_power(base: ir.Expr, exponent: ir.Expr) -> ir.Expr:
 
 
 def _binary(e: Expressions, node: ast.BinOp) -> ir.Expr:
-    if isinstance(node.op, ast.Pow) and _is_long_power(e.make(node.left), e.make(node.right)):
+    is_by_loop = _BY_LOOPS.get(type(node.op))
+    if is_by_loop is not None and is_by_loop(e.make(node.left), e.make(node.right)):
         raise Turn(node)
     return e.operate(type(node.op), node.left, node.right)
 
 
+def _is_long_shift(value: ir.Expr, count: ir.Expr) -> bool:
+    return {value.type, count.type} <= {"pyint", "pybool"} and not isinstance(count, ir.Const)
+
+
 def _is_long_power(base: ir.Expr, exponent: ir.Expr) -> bool:
-    """Whether it is a power of ints that only a loop computes."""
     if not {base.type, exponent.type} <= {"pyint", "pybool"}:
         return False
     if isinstance(exponent, ir.Const):
         return not isinstance(base, ir.Const) and not 1 <= exponent.value <= 4
     return True
+
+
+# whether only a loop computes it (integers.py)
+_BY_LOOPS: Mapping[type[ast.operator], Callable[[ir.Expr, ir.Expr], bool]] = {
+    ast.Pow: _is_long_power,
+    ast.LShift: _is_long_shift,
+    ast.RShift: _is_long_shift,
+}
 
 
 def _unary(e: Expressions, node: ast.UnaryOp) -> ir.Expr:

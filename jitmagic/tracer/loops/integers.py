@@ -6,9 +6,10 @@ another type, by ``raise``; Python then does the whole again.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping
 
-__all__ = ["FUNCTIONS", "alternating", "power"]
+__all__ = ["FUNCTIONS", "operator_of"]
 
 
 def power(base: int, exponent: int) -> int:
@@ -30,6 +31,26 @@ def alternating(base: int, exponent: int) -> int:
     if exponent < 0:
         raise ValueError
     return 1 - exponent % 2 * 2
+
+
+def shifted_left(value: int, count: int) -> int:
+    """``value << count``."""
+    if count < 0:
+        raise ValueError
+    while count > 0 and value != 0:
+        value = value * 2
+        count = count - 1
+    return value
+
+
+def shifted_right(value: int, count: int) -> int:
+    """``value >> count``; what is left at last is 0 or -1."""
+    if count < 0:
+        raise ValueError
+    while count > 0 and value != 0 and value != -1:
+        value = value // 2
+        count = count - 1
+    return value
 
 
 def gcd(a: int, b: int) -> int:
@@ -104,3 +125,15 @@ FUNCTIONS: Mapping[str, Callable[..., int]] = {
     "math.comb": comb,
     "math.isqrt": isqrt,
 }
+_OPERATORS: Mapping[type[ast.operator], Callable[..., int]] = {
+    ast.Pow: power,
+    ast.LShift: shifted_left,
+    ast.RShift: shifted_right,
+}
+
+
+def operator_of(node: ast.BinOp) -> Callable[..., int]:
+    """The function that is ``**``, ``<<`` or ``>>`` of ints."""
+    if isinstance(node.op, ast.Pow) and ast.unparse(node.left) == "-1":
+        return alternating
+    return _OPERATORS[type(node.op)]
