@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from jitmagic.graph.meta import ArrayMeta
-from jitmagic.graph.shapes import Dim, SymInt, hint_of
+from jitmagic.graph.shapes import Dim, SymInt, apply, hint_of
 from jitmagic.ops.creation import as_shape
 from jitmagic.ops.describe import array_meta
 from jitmagic.ops.gradients import cast, unbroadcast
@@ -74,16 +74,20 @@ def _view_rule(call: Arguments) -> Inferred:
 
 
 def _diagonal(call: Arguments) -> Inferred:
-    """The length of a diagonal is a decision on two sizes, which become fixed."""
-    x = call.args[0]
-    if isinstance(x, ArrayMeta) and x.is_symbolic:
-        axes = {int(call.get("axis1")) % max(x.ndim, 1), int(call.get("axis2")) % max(x.ndim, 1)}
-        shape = tuple(n if i not in axes else int(n) for i, n in enumerate(x.shape))
-        if same_size(*(x.shape[i] for i in sorted(axes))) if len(axes) == 2 and not call.get("offset") else False:
-            shape = x.shape
-        call = replace(call, args=(replace(x, shape=shape), *call.args[1:]))
-    result = _view_rule(call)
-    return result
+    """The diagonal is the last axis; it is as long as the shorter of its two axes, beside the offset."""
+    x, offset = call.args[0], call.get("offset")
+    if not isinstance(x, ArrayMeta) or not x.is_symbolic or not isinstance(offset, int):
+        return _view_rule(call)
+    found = _view_rule(replace(call, args=(replace(x, shape=x.hint_shape), *call.args[1:])))
+    assert isinstance(found.meta, ArrayMeta)  # it has refused what has no diagonal
+    axes = [int(call.get(name)) % x.ndim for name in ("axis1", "axis2")]
+    rows, columns = (x.shape[axis] for axis in axes)
+    if hint_of(rows) == hint_of(columns) and same_size(rows, columns):
+        length = rows - abs(offset)
+    else:
+        length = apply("min", rows + min(offset, 0), columns - max(offset, 0))
+    rest = (n for axis, n in enumerate(x.shape) if axis not in axes)
+    return replace(found, meta=found.meta.with_shape((*rest, apply("max", length, 0))))
 
 
 def _newshape(call: Arguments) -> Any:

@@ -67,7 +67,8 @@ def of_diagonal(g: Any, ans: Any, a: Any, offset: int = 0, axis1: int = 0, axis2
     rows, columns = axes_of(a, (axis1, axis2))
     n = shape_of(a)[rows]
     length = shape_of(g)[-1]
-    before, behind = max(-offset, 0), n - max(-offset, 0) - length
+    before = max(-offset, 0) if not isinstance(n, int) else min(max(-offset, 0), n)
+    behind = n - before - length
     if not isinstance(behind, int):  # a size is a symbol
         g = np.take(g, np.clip(counted(a, rows) - before, 0, length - 1), axis=-1)
     elif before or behind:
