@@ -113,9 +113,12 @@ def _reads_only(node: Node, base: Node, view: Node) -> bool:
 
 
 def _may_write(step: Launch, value: Node, base: Node, view: Node) -> bool:
-    """Whether the kernel reads of ``base`` only the element that it is about to write."""
-    kernel = step.built.kernel
-    if kernel.shape or value not in step.built.outputs.values():
+    """Whether the kernel reads of ``base`` only the element that it is about to write.
+
+    A kernel that makes ``base`` as well writes its elements in an order of its own, after parts that lie further on.
+    """
+    kernel, made = step.built.kernel, step.built.outputs.values()
+    if kernel.shape or value not in made or base in made:
         return False
     inside = [name for name, node in step.built.inputs.items() if node.storage is base.storage]
     if not inside:

@@ -45,6 +45,19 @@ def backwards(x: Any) -> Any:
     return y
 
 
+def made_and_turned(x: Any) -> Any:
+    """One loop could make all of ``y`` and what is written over it, in the wrong order."""
+    y = x * x
+    y[::-1] = y + x
+    z = np.empty_like(x)
+    np.multiply(x, y, out=z)
+    np.add(z, x, out=z[::-1])
+    square = np.outer(x[:8], x[:8])
+    square[:, ::-1] = square * 2.0
+    square[::-1] = np.outer(y[:8], x[:8]) + square
+    return y, z, square
+
+
 def read_again(x: Any) -> Any:
     """The sum is needed besides."""
     y = x * 2.0
@@ -120,6 +133,7 @@ PROGRAMS = (
     neighbours,
     moved,
     backwards,
+    made_and_turned,
     read_again,
     spread,
     other_type,
