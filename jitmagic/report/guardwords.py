@@ -35,10 +35,11 @@ GUARD_KINDS = {
     "SIZE_RELATION": "sizes are still related like this",
     "SUBCLASS_MATCH": "a class is still a subclass of another one, or still not",
     "TYPE_MATCH": "a value is still of exactly this class",
+    "WARNINGS": "still no filter makes an exception of a warning (warnings.simplefilter)",
 }
-SESSION_KINDS = frozenset({"ERRSTATE", "GRAD_MODE"})  # no condition on the value they were noted with
+SESSION_KINDS = frozenset({"ERRSTATE", "GRAD_MODE", "WARNINGS"})  # no condition on the value they were noted with
 
-_TRUE = frozenset({"ALIAS", "SIZE_RELATION"})  # the expression says it all
+_TRUE = frozenset({"ALIAS", "SIZE_RELATION", "WARNINGS"})  # the expression says it all
 _UNCHANGED = frozenset({"BUILTIN_MATCH", "ERRSTATE", "ID_MATCH", "PYMODULE_MATCH"})
 
 

@@ -57,6 +57,7 @@ def test_every_status_of_a_kernel_is_explained() -> None:
         ("NO_ALIASING", "number of objects among x, y, z", "3", "number of objects among x, y, z is 3"),
         ("ALIAS", "y is x", "True (one object)", "y is x"),
         ("SIZE_RELATION", "x.shape[0] == y.shape[0]", "true", "x.shape[0] == y.shape[0]"),
+        ("WARNINGS", "no warning is an exception", "true", "no warning is an exception"),
         ("CONSTANT_MATCH", "name", "'" + "a" * 100 + "'", "name is '" + "a" * 56 + "..."),
     ],
 )

@@ -14,8 +14,8 @@ def quiet_guard(source: Source) -> Guard:
         "WARNINGS",
         source,
         "not is_loud()",
-        "no warning is an exception",
-        "'some warning is an exception' if is_loud() else 'no warning is an exception'",
-        about="warnings.filters",
+        "true",
+        "'false' if is_loud() else 'true'",
+        about="no warning is an exception",
         remedy="call the function under filters that show or ignore its warnings",
     )
