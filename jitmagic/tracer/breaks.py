@@ -160,6 +160,7 @@ CATALOGUE = _rows(
         "move the array work into a function of its own",
     ),
     ("generator", "{detail} is a generator or coroutine", "return a list or an array"),
+    ("generator-use", "{detail} is left to plain Python", "make a list of what it yields, in the function itself"),
     ("self-containing", "{detail} contains itself", "break the cycle"),
     (
         "module-method",

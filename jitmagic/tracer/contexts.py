@@ -67,11 +67,11 @@ class GeneratorContext(Manager):
     def leave(self, tx: Evaluator, raised: Raised | None) -> bool:
         if raised is None:
             if self.generator.next_item(tx) is not None:
-                raise Unsupported("generator", "a context manager that yields twice")
+                raise Unsupported("generator-use", "a context manager that yields twice")
             return False
         value = raised_value(raised)
         if issubclass(value.cls, StopIteration | RuntimeError):
-            raise Unsupported("generator", f"a {value.cls.__name__} inside a generator's context")
+            raise Unsupported("generator-use", f"a {value.cls.__name__} inside a generator's context")
         try:
             item = self.generator.throw(tx, Raised(raised.error, value, is_chained=True))
         except Raised as later:
@@ -79,7 +79,7 @@ class GeneratorContext(Manager):
                 return False
             raise
         if item is not None:
-            raise Unsupported("generator", "a context manager that yields twice")
+            raise Unsupported("generator-use", "a context manager that yields twice")
         return True
 
 

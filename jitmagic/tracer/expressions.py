@@ -363,7 +363,7 @@ def _loops(
 ) -> None:
     generator = generators[level]
     if generator.is_async:
-        raise Unsupported("generator", "an asynchronous comprehension")
+        raise Unsupported("generator-use", "an asynchronous comprehension")
     rounds = count_rounds(tx, ast.unparse(generator.iter), generator.target.lineno)
     while (item := iterator.next_item(tx)) is not None:
         rounds()

@@ -56,7 +56,7 @@ def _block(generator: GeneratorTracker, statements: Sequence[ast.stmt]) -> Body:
 def _statement(generator: GeneratorTracker, node: ast.stmt) -> Body:
     handler = _HANDLERS.get(type(node))
     if handler is None:
-        raise Unsupported("generator", f"yield inside {ast.unparse(node).splitlines()[0]!r}")
+        raise Unsupported("generator-use", f"yield inside {ast.unparse(node).splitlines()[0]!r}")
     generator.frame.node = node
     return (yield from handler(generator, node))
 
@@ -70,7 +70,7 @@ def _value(generator: GeneratorTracker, node: ast.expr) -> Generator[VariableTra
     if isinstance(node, ast.YieldFrom):
         return (yield from _delegate(generator, tx.eval(node.value)))
     if _yields(node):
-        raise Unsupported("generator", f"yield inside {ast.unparse(node)}")
+        raise Unsupported("generator-use", f"yield inside {ast.unparse(node)}")
     return tx.eval(node)
 
 
@@ -92,7 +92,7 @@ def _delegate(
             yield item
             sent = _received(generator)
             if not (isinstance(sent, Constant) and sent.value is None):
-                raise Unsupported("generator", "send() to an iterator that is no generator")
+                raise Unsupported("generator-use", "send() to an iterator that is no generator")
         return Constant(None)
     answer: VariableTracker | Raised = Constant(None)
     while True:
@@ -100,7 +100,7 @@ def _delegate(
             item = inner.send(tx, answer)
         except Raised as raised:
             if isinstance(answer, Raised) and issubclass(raised_value(answer).cls, GeneratorExit):
-                raise Unsupported("generator", "close() through yield from") from None
+                raise Unsupported("generator-use", "close() through yield from") from None
             raise raised from None
         if item is None:
             result, inner.result = inner.result, Constant(None)
@@ -174,7 +174,7 @@ def _nested(generator: GeneratorTracker, items: Sequence[ast.withitem], body: Se
     manager = tx.eval(items[0].context_expr)
     entered = enter_context(tx, manager)
     if tx.output.ignored:
-        raise Unsupported("generator", "yield inside np.errstate")
+        raise Unsupported("generator-use", "yield inside np.errstate")
     generator.open_blocks += 1
     try:
         if items[0].optional_vars is not None:
@@ -226,7 +226,7 @@ def _handle(generator: GeneratorTracker, handler: ast.ExceptHandler, raised: Rai
     """A bare ``raise`` after a ``yield`` in the handler is not followed: the caller may handle another by then."""
     tx = generator.frame
     if any(isinstance(n, ast.Raise) for s in handler.body for n in ast.walk(s)) and any(map(_yields, handler.body)):
-        raise Unsupported("generator", "raise in a handler that yields")
+        raise Unsupported("generator-use", "raise in a handler that yields")
     if handler.name is not None:
         tx.store_name(handler.name, raised_value(raised))
     tx.handling.append(raised)

@@ -67,7 +67,7 @@ class GeneratorExpression(IteratorTracker):
         return contains_by_iterating(tx, self, value)
 
     def reconstruct(self, emit: Emitter) -> str:
-        raise Unsupported("generator", "a generator expression that leaves the function")
+        raise Unsupported("generator-use", "a generator expression that leaves the function")
 
 
 def contains_by_iterating(tx: Evaluator, iterator: VariableTracker, value: VariableTracker) -> VariableTracker:
@@ -190,7 +190,7 @@ class GeneratorTracker(IteratorTracker):
     def reconstruct(self, emit: Emitter) -> str:
         """A generator that has not begun is made again: nothing of its function has run yet."""
         if self.is_started or self.is_finished:
-            raise Unsupported("generator", f"{self.describe()} that leaves the function")
+            raise Unsupported("generator-use", f"{self.describe()} that leaves the function")
         function, args, kwargs = self.made_by
         parts = [*(emit.value(a) for a in args), *(f"{k}={emit.value(v)}" for k, v in kwargs.items())]
         return f"{emit.value(function)}({', '.join(parts)})"

@@ -75,16 +75,16 @@ def capture(function: FunctionType, arguments: dict[str, Any], options: Options,
             try:
                 _learn(policy, error, function)
             except PlainRun as stop:
-                return _plain(output, stop.code, stop.detail)
+                return _plain(output, function, stop.code, stop.detail)
         except Raised as raised:
             if isinstance(raised.error, RecursionError) and raised.error.__traceback__ is not None:
                 raise raised.error from None  # Python's own: the stack has no room for the trace
-            return _plain(output, "raises", _first_line(raised.error))
+            return _plain(output, function, "raises", _first_line(raised.error))
         except PlainRun as stop:
-            return _plain(output, stop.code, stop.detail)
+            return _plain(output, function, stop.code, stop.detail)
         finally:
             output.let_go()
-    return _plain(_new_output(options, state, policy), "too-many-breaks", str(ATTEMPTS))
+    return _plain(_new_output(options, state, policy), function, "too-many-breaks", str(ATTEMPTS))
 
 
 def _first_line(error: BaseException) -> str:
@@ -116,7 +116,7 @@ def _attempt(function: FunctionType, arguments: dict[str, Any], output: OutputGr
             without_frames(stop)
             result = stop
     if any(generator.needs_closing for generator in output.generators):
-        raise PlainRun("generator", "a function that leaves a generator unfinished")
+        raise PlainRun("generator-use", "a function that leaves a generator unfinished")
     if isinstance(result, BreakHere):
         _refuse_break(output, frame, result.cause)
         if looking := asks_for_its_variables(frame, function):
@@ -262,8 +262,14 @@ def _capture(tx: Evaluator, emit: Emitter, effects: list[EffectRecord]) -> Captu
     )
 
 
-def _plain(output: OutputGraph, code: str, detail: str) -> Capture:
+def _plain(output: OutputGraph, function: FunctionType, code: str, detail: str) -> Capture:
+    """The capture of a call that is left to plain Python; an error under ``fullgraph``, unless the call raises one."""
     reason = CATALOGUE[code]
+    if output.options.fullgraph and code != "raises":
+        span = Span(function.__code__.co_filename, function.__code__.co_firstlineno)
+        cause = f"{span.shown}: {reason.text.format(detail=detail)}. Try: {reason.hint}"
+        text = f"fullgraph=True allows no plain Python, but {function.__qualname__} is left to it at {cause}."
+        raise FullGraphError(text, cause) from None
     output.commit()
     return Capture(
         output.graph,

@@ -80,6 +80,24 @@ def test_the_error_stays_in_the_file_of_the_function(call: str, line: int, insid
     assert message.endswith("leave it: it runs as plain Python. That needs fullgraph=False.") or inside
 
 
+def test_a_call_that_would_be_left_to_plain_python_is_an_error() -> None:
+    text = (
+        "def g(x):\n    try:\n        yield x\n    finally:\n        print(1)\n\ndef f(x):\n    return next(g(x)) * 2"
+    )
+    assert explained(text, "f(np.ones(2))").flags == [
+        "a function that leaves a generator unfinished is left to plain Python"
+    ]
+    with pytest.raises(
+        FullGraphError, match=r"f is left to it at .*line 7: a function that leaves a generator unfinished .*Try: "
+    ):
+        jm.compile(load(text)["f"], fullgraph=True)(np.ones(2))
+
+
+def test_an_error_of_the_call_itself_is_shown_as_it_is() -> None:
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        jm.compile(load("def f(x): return x + np.ones(7)")["f"], fullgraph=True)(np.ones(3))
+
+
 def test_the_split_function_is_shown_as_python() -> None:
     names = load(X + "def f(x):\n    y = np.sin(x) + eval('1', {})\n    return y * 2")
     f = jm.compile(names["f"], backend="eager")
