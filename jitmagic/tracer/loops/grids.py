@@ -50,8 +50,10 @@ class Spelled:
 
 
 def is_grid(tx: Evaluator, node: ast.expr) -> bool:
-    """Whether an expression is ``np.ndindex(...)`` or ``np.ndenumerate(...)``."""
-    return isinstance(node, ast.Call) and known_function(tx, node.func) in GRIDS
+    """Whether an expression is ``np.ndindex(...)`` or ``np.ndenumerate(...)``; names of ours are neither."""
+    if not isinstance(node, ast.Call) or any(name.startswith(TEMPORARY) for name in names_in([node.func])):
+        return False
+    return known_function(tx, node.func) in GRIDS
 
 
 def spelled_grids(tx: Evaluator, nodes: Sequence[ast.stmt]) -> Spelled:
