@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.ops.coverage.table import numpy_version
 from tests.ops.derivatives.calls import groups
-from tests.ops.derivatives.measure import KINDS, Derived, as_complex, grown, measure, on_tensors
+from tests.ops.derivatives.measure import KINDS, Derived, as_complex, measure, measure_twice, on_tensors
 
 __all__ = ["COLUMNS", "DOCUMENT", "Row", "kinds_on", "markdown", "row"]
 
@@ -39,10 +39,10 @@ class Row:
 
 def row(name: str, text: str) -> Row:
     """Of one call; where there is nothing to differentiate the kinds are empty."""
-    real = measure(text)
+    real, grown = measure_twice(text)
     if not real.kind:
         return Row(name, text, (real,) * len(COLUMNS))
-    return Row(name, text, (real, measure(text, as_complex), grown(text), on_tensors(text)))
+    return Row(name, text, (real, measure(text, as_complex), grown, on_tensors(text)))
 
 
 def markdown(measured: Sequence[tuple[str, list[Row]]]) -> str:
