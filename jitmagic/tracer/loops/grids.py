@@ -51,7 +51,7 @@ class Spelled:
 
 def is_grid(tx: Evaluator, node: ast.expr) -> bool:
     """Whether an expression is ``np.ndindex(...)`` or ``np.ndenumerate(...)``; names of ours are neither."""
-    if not isinstance(node, ast.Call) or any(name.startswith(TEMPORARY) for name in names_in([node.func])):
+    if not isinstance(node, ast.Call) or (isinstance(node.func, ast.Name) and node.func.id.startswith(TEMPORARY)):
         return False
     return known_function(tx, node.func) in GRIDS
 
