@@ -187,6 +187,8 @@ def known_function(tx: Evaluator, node: ast.expr) -> str | None:
         root = root.value
     if not isinstance(root, ast.Name):
         return None
+    if root.id in OWN_NAMES:  # of a statement that the tracer made
+        return OWN_NAMES[root.id]
     value = tx.eval(node)
     return _FUNCTIONS.get(value.value) if isinstance(value, CallableTracker) else None
 
