@@ -219,13 +219,19 @@ Stmt: TypeAlias = Assign | Store | If | For | While | Break | Continue | Leave
 
 @dataclass(frozen=True, slots=True)
 class ArrayParameter:
-    """An array that the region reads, or writes too."""
+    """An array that the region reads, or writes too.
+
+    ``elements`` are the types that ``array[index]`` may have in the program where that is no array but a list; else
+    empty. If they are several, the array ``tags`` says which: by its index in ``KINDS``, at the same place.
+    """
 
     name: str
     dtype: str
     ndim: int
     is_written: bool
     is_contiguous: bool
+    elements: tuple[str, ...] = ()
+    tags: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,12 +21,12 @@ from jitmagic.tracer.loops.capture import capture_values, kinds_of
 from jitmagic.tracer.loops.disguised import DTYPES
 from jitmagic.tracer.loops.rules import refuse
 from jitmagic.tracer.loops.streams import Names, has_rounds
-from jitmagic.tracer.loops.surroundings import scalar_type
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.callables import NumpyFunction
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.number import wrap_size
+from jitmagic.tracer.variables.number_kinds import number_kind
 
 __all__ = ["ROWS"]
 
@@ -51,7 +51,7 @@ def _along(
         if kwargs or not isinstance(array, ArrayTracker) or array.meta.scalar or array.meta.ndim != 2:
             raise refuse("other arguments than a matrix and numbers")
         given = [tx.realize(a) for a in args]
-        if any(scalar_type(a) is None for a in given):
+        if any(number_kind(a) is None for a in given):
             raise refuse("an argument that is no number")
         number = axis.constant()
         if number not in (-2, -1, 0, 1):

@@ -105,7 +105,7 @@ class Emitter:
 
     def output(self, node: Node) -> str:
         node = self.results.get(node, node)
-        if node.kind == "input":
+        if node in self.output_graph.input_nodes:  # a variable of a flow is of that kind, too
             return self.source(self.output_graph.input_nodes[node])
         index = self._outputs.setdefault(node, len(self._outputs))
         return f"g[{index}]"

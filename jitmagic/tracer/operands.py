@@ -18,6 +18,7 @@ from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.callables import ClassTracker
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.either import Either
+from jitmagic.tracer.variables.held import Held
 from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.named_tuples import NamedTupleTracker
@@ -83,6 +84,11 @@ def _dtype_class(tx: Evaluator, value: Any) -> Any:
     raise Unsupported("argument", value.describe())
 
 
+def _of_held(held: Any) -> Any:
+    """A list whose elements lie in arrays."""
+    return held.operand() if isinstance(held, Held) else held.array.node
+
+
 _OPERANDS: dict[type, Callable[[Any, Any], Any]] = {
     ArrayTracker: lambda tx, v: v.node,
     TensorTracker: lambda tx, v: v.node,
@@ -93,7 +99,7 @@ _OPERANDS: dict[type, Callable[[Any, Any], Any]] = {
     Constant: _constant,
     TupleTracker: lambda tx, v: tuple(operand(tx, i) for i in v.items),
     NamedTupleTracker: lambda tx, v: tuple(operand(tx, i) for i in v.items),
-    ListTracker: lambda tx, v: [operand(tx, i) for i in v.items] if v.held is None else v.held.array.node,
+    ListTracker: lambda tx, v: [operand(tx, i) for i in v.items] if v.held is None else _of_held(v.held),
     SliceTracker: lambda tx, v: slice(*(operand(tx, p) for p in v.parts)),
     RangeTracker: lambda tx, v: v.constant(),
     DictTracker: lambda tx, v: {k: operand(tx, i) for k, i in v.items.items()},

@@ -16,6 +16,7 @@ from jitmagic.ops import lookup_method
 from jitmagic.ops.python_numbers import NUMBER_OPS
 from jitmagic.tracer.identity import same_object
 from jitmagic.tracer.refused_operands import refusal
+from jitmagic.tracer.repeats import repeated
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.text_operators import of_classes, of_texts
 from jitmagic.tracer.variables.array import ArrayTracker
@@ -230,6 +231,8 @@ def _sequences(tx: Evaluator, name: str, left: VariableTracker, right: VariableT
     if name == "mul":
         for seq, count in ((left, right), (right, left)):
             if isinstance(seq, SequenceTracker) and isinstance(count, Constant | SymbolicInt):
+                if (made := repeated(tx, seq, count)) is not None:
+                    return made
                 if not isinstance(count.constant(), int):
                     return None
                 return seq.like(seq.items * count.constant())

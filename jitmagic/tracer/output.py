@@ -131,6 +131,7 @@ class OutputGraph:
     input_nodes: dict[Node, Source] = field(default_factory=dict)
     symbol_inputs: dict[Source, SymInt] = field(default_factory=dict)
     number_inputs: dict[Source, Node] = field(default_factory=dict)
+    list_inputs: dict[Source, Node] = field(default_factory=dict)
     scalar_inputs: dict[Source, VariableTracker] = field(default_factory=dict)
     selections: dict[Node, tuple[SymInt, int]] = field(default_factory=dict)
     slice_bounds: dict[tuple[Node, str], tuple[Graph, SymInt]] = field(default_factory=dict)  # by number and axis size

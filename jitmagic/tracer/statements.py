@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from jitmagic.errors import Unsupported
 from jitmagic.graph.shapes import DataDependentSize
+from jitmagic.tracer.captured_runs import captured_run
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.expressions import OPERATORS, evaluate_test, make_function, named_by
 from jitmagic.tracer.flow import (
@@ -23,13 +24,13 @@ from jitmagic.tracer.flow import (
 from jitmagic.tracer.flow.heads import Head, enumerated, head_over, zipped
 from jitmagic.tracer.flow.whole import keep_loop_whole, keep_whole
 from jitmagic.tracer.guards import ItemSource
-from jitmagic.tracer.loops import capture_loop, capture_run
+from jitmagic.tracer.loops import capture_loop
 from jitmagic.tracer.loops.appends import capture_appending
 from jitmagic.tracer.loops.grids import is_grid
-from jitmagic.tracer.loops.runs import RETURNED, last_loop, returned_parts, returns_ways, runs_from
+from jitmagic.tracer.loops.lists import is_many
+from jitmagic.tracer.loops.runs import last_loop
 from jitmagic.tracer.loops.streams import Names, Prepared, given_head
 from jitmagic.tracer.loops.surroundings import known_function
-from jitmagic.tracer.loops.ways import WAY, own_parts, ways_of
 from jitmagic.tracer.names import names_in
 from jitmagic.tracer.operators import in_place
 from jitmagic.tracer.resume import BreakHere
@@ -40,8 +41,7 @@ from jitmagic.tracer.tails import run_alone, tail_of
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, read_attribute
 from jitmagic.tracer.variables.constant import Constant
-from jitmagic.tracer.variables.one_of import OneOf
-from jitmagic.tracer.variables.sequences import RangeTracker, TupleTracker
+from jitmagic.tracer.variables.sequences import RangeTracker
 
 __all__ = ["ROWS", "assign", "count_rounds", "run_block", "unpack_into"]
 
@@ -57,11 +57,10 @@ def run_block(tx: Evaluator, block: Sequence[ast.stmt]) -> Flow:
     index, last = -1, last_loop(block)
     while (index := index + 1) < len(block):
         statement = block[index]
-        if index <= last and (taken := _captured_run(tx, block[index:], ends_function=ends_function)):
-            run = block[index : index + taken]
-            index += taken - 1
-            if returns_ways(run) or isinstance(run[-1], ast.Return):
-                return Returned("return", _returned(tx, run))
+        if index <= last and (taken := captured_run(tx, block[index:], ends_function=ends_function)) is not None:
+            index += taken.length - 1
+            if taken.returned is not None:
+                return Returned("return", taken.returned)
             continue
         tx.following = [*block[index + 1 :], *after] if block is whole else None
         try:
@@ -72,46 +71,6 @@ def run_block(tx: Evaluator, block: Sequence[ast.stmt]) -> Flow:
         if flow is not None:
             return flow
     return None
-
-
-def _returned(tx: Evaluator, run: Sequence[ast.stmt]) -> VariableTracker:
-    """What a captured run returns."""
-    if returns_ways(run):
-        return _one_of(tx, run)
-    parts = returned_parts(run)
-    if parts is None:
-        return tx.locals.pop(RETURNED)
-    return TupleTracker([tx.locals.pop(part) if isinstance(part, str) else tx.eval(part) for part in parts])
-
-
-def _one_of(tx: Evaluator, run: Sequence[ast.stmt]) -> VariableTracker:
-    """What a run returns whose ways out differ in form."""
-    bound = names_in(run, stores_only=True)
-    choices: list[VariableTracker] = []
-    for number, way in enumerate(ways_of(run)):
-        known = {id(part): name for name, part in own_parts(way, number, bound)}
-        items = [
-            tx.locals.pop(known[id(part)]) if id(part) in known else tx.eval(part)
-            for part in (way.elts if isinstance(way, ast.Tuple) else filter(None, [way]))
-        ]
-        choices.append(TupleTracker(items) if isinstance(way, ast.Tuple) else (items or [Constant(None)])[0])
-    return OneOf(tx.locals.pop(WAY), choices)
-
-
-def _captured_run(tx: Evaluator, block: Sequence[ast.stmt], *, ends_function: bool) -> int:
-    """How many statements from the first on were captured as one region; 0 if that is left to the first alone."""
-    may_differ = ends_function and tx.output.flow is None and not tx.output.differentiating
-    for length in runs_from(block, ends_function=may_differ):
-        run = block[:length]
-        if not any(_is_special(tx, s) for s in run) and capture_run(tx, run):
-            return length
-    return 0
-
-
-def _is_special(tx: Evaluator, node: ast.stmt) -> bool:
-    """Whether a statement is to break the graph, or to be replaced."""
-    policy, place = tx.output.policy, tx.place(node)
-    return hasattr(node, "jm_break") or place in policy.opaque or place in policy.rewritten
 
 
 def run_statement(tx: Evaluator, node: ast.stmt) -> Flow:
@@ -369,6 +328,8 @@ def _is_long(rounds: VariableTracker, node: ast.For) -> bool:
     """Whether the loop has more rounds than are written out one by one without asking."""
     if isinstance(rounds, ArrayTracker):
         return rounds.meta.ndim == 1
+    if is_many(rounds):
+        return True
     if not isinstance(rounds, RangeTracker):
         return False
     nested = any(isinstance(n, ast.For | ast.While) for s in node.body for n in ast.walk(s))

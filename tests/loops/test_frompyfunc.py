@@ -24,12 +24,16 @@ KEPT = {
     "a number": "def f(x, k):\n    return np.frompyfunc(lambda v, w: v * w - w, 2, 1)(x, k)\n",
     "two arrays": "def f(x, k):\n    return np.frompyfunc(lambda v, w: v / (w + k), 2, 1)(x, x + 1)\n",
     "twice": "def f(x, k):\n    y = np.frompyfunc(lambda v: v + k, 1, 1)(x)\n    return y, y, len(y), y.shape\n",
+    "two results": "def f(x, k):\n    return np.frompyfunc(lambda v: (v, v + 1), 1, 2)(x)\n",
+    "two results, cast": """def f(x, k):
+    p, q = np.frompyfunc(lambda v, w: (v * w, v > w), 2, 2)(x, k)
+    return p.astype(float), q.astype(bool)
+""",
     "truth": "def f(x, k):\n    return np.frompyfunc(lambda v: v > k, 1, 1)(x).astype(bool)\n",
 }
 PLAIN = {
     "several types": "def f(x, k):\n    return np.frompyfunc(lambda v: v if v > 0.5 else 'low', 1, 1)(x)\n",
     "reduce": "def f(x, k):\n    return np.frompyfunc(lambda v, w: v + w, 2, 1).reduce(x)\n",
-    "two results": "def f(x, k):\n    return np.frompyfunc(lambda v: (v, v + 1), 1, 2)(x)\n",
     "a method of the result": "def f(x, k):\n    return np.frompyfunc(lambda v: v + 1, 1, 1)(x).tolist()\n",
     "out": "def f(x, k):\n    return np.frompyfunc(lambda v: v + 1, 1, 1)(x, out=np.empty(x.shape, object))\n",
     "numbers of NumPy": "def f(x, k):\n    return np.frompyfunc(np.sqrt, 1, 1)(x)\n",

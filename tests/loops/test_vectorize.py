@@ -16,6 +16,33 @@ def clipped(v, low, high):
     if v < low:
         return low
     return high if v > high else v
+def both(v, w):
+    if v < w:
+        return v, v * w
+    return v + v, 0.5
+def horner(v, c):
+    s = 0.0
+    for each in c:
+        s = s * v + each
+    return s
+def scaled(v, by=2.0):
+    return v * by if v > 0.5 else by
+def dot(a, b):
+    s = 0.0
+    for i in range(len(a)):
+        s += a[i] * b[i]
+    return s
+def above(a, low):
+    for i in range(len(a)):
+        if a[i] > low:
+            return i
+    return -1
+def sums(a):
+    s = t = 0.0
+    for v in a:
+        s += v
+        t += v * v
+    return s, t
 plain = np.vectorize(clipped)
 floats = np.vectorize(clipped, otypes=[float])
 """
@@ -35,6 +62,26 @@ CAPTURED = {
     "truths": "return np.vectorize(lambda v: v > 0.25)(x)",
     "spread": "return np.vectorize(lambda v, w: v * w)(x[:18].reshape(3, 6), x[:6])",
     "a column": "return np.vectorize(lambda v, w: v - w)(x[:18].reshape(3, 6), x[:3].reshape(3, 1))",
+    "pairs": "return np.vectorize(lambda v: (v, v * 2.0))(x)",
+    "results of several types": "return np.vectorize(both)(x, k)",
+    "several otypes": "return np.vectorize(both, otypes='fd')(x, k)",
+    "one of several results": "p, q = np.vectorize(both)(x, k)\n    return q - p",
+    "excluded": "return np.vectorize(lambda v, w: v * w, excluded=[1])(x, k)",
+    "excluded by name": "return np.vectorize(lambda v, w: v * w.sum(), excluded=['w'])(x, w=x)",
+    "an excluded table": "return np.vectorize(horner, excluded={1})(x, x[:3])",
+    "an excluded list": "return np.vectorize(horner, excluded=['c'])(x, c=[1.0, 2.0, 0.5])",
+    "by name": "return np.vectorize(lambda v, w: v * w)(x, w=k)",
+    "all by name": "return np.vectorize(lambda v, w: v * w)(w=x, v=x[::-1])",
+    "a default": "return np.vectorize(scaled)(x), np.vectorize(scaled)(x, by=3)",
+    "lists": "return np.vectorize(lambda v, w: v * w)(x.tolist(), x)",
+    "both are spread": "return np.vectorize(lambda v, w: v * w)(x, x[:, None])",
+    "a cache": "return np.vectorize(lambda v: v * 2, cache=True)(x)",
+    "a cache that counts": "return np.vectorize(lambda v: 1 / v, cache=True)(x * (x < x[0]))",
+    "otypes without elements": "return np.vectorize(lambda v: v * 2, otypes=['f'])(x[:k < 0])",
+    "rows": "return np.vectorize(dot, signature='(n),(n)->()')(x[:18].reshape(3, 6), x[:6])",
+    "rows of both": "return np.vectorize(dot, signature='(n),(n)->()')(x[:18].reshape(3, 6), -x[:18].reshape(3, 6))",
+    "rows and numbers": "return np.vectorize(above, signature='(n),()->()', otypes=[int])(x[:18].reshape(3, 6), k)",
+    "two sums of rows": "return np.vectorize(sums, signature='(n)->(),()')(x[:18].reshape(3, 6))",
     "division": "return np.vectorize(lambda v: 1 / (v - v))(x)",
 }
 OTHERS = {
@@ -43,15 +90,15 @@ OTHERS = {
     "objects made floats": "return np.frompyfunc(lambda v: float(v) * 2.0, 1, 1)(x).astype(float)",
     "printing": "return np.vectorize(lambda v: print(v))(x)",
     "no elements": "return np.vectorize(lambda v: v * 2)(x[:0])",
-    "pairs": "return np.vectorize(lambda v: (v, v))(x)",
+    "arrays from rows": "return np.vectorize(lambda r: r - r[0], signature='(n)->(n)')(x[:18].reshape(3, 6))",
+    "a reduction of rows": "return np.vectorize(lambda r: r.sum(), signature='(n)->()')(x[:18].reshape(3, 6))",
+    "rows of other lengths": "return np.vectorize(dot, signature='(n),(n)->()')(x[:18].reshape(3, 6), x[:5])",
+    "three axes": "return np.vectorize(sums, signature='(n)->(),()')(x[:18].reshape(3, 2, 3))",
+    "an argument twice": "return np.vectorize(lambda v, w: v * w)(x, x, v=x)",
+    "other numbers of results": "return np.vectorize(lambda v: (v, v) if v > 0.5 else v)(x)",
+    "otypes of too many": "return np.vectorize(lambda v: v, otypes='dd')(x)",
     "a number": "return np.vectorize(lambda v: v * 2)(k)",
-    "excluded": "return np.vectorize(lambda v, w: v * w, excluded=[1])(x, k)",
-    "excluded by name": "return np.vectorize(lambda v, w: v * w.sum(), excluded=['w'])(x, w=x)",
-    "a signature": "return np.vectorize(lambda r: r.sum(), signature='(n)->()')(x[:18].reshape(3, 6))",
-    "by name": "return np.vectorize(lambda v, w: v * w)(x, w=k)",
-    "both are spread": "return np.vectorize(lambda v, w: v * w)(x, x[:, None])",
     "another order": "return np.vectorize(lambda v: v * 2)(np.asfortranarray(x[:18].reshape(3, 6)))",
-    "a cache": "return np.vectorize(lambda v: v * 2, cache=True)(x)",
     "text": "return np.vectorize(lambda v: str(v))(x)",
     "objects of NumPy": "return np.frompyfunc(lambda v: np.sin(v), 1, 1)(x)",
     "two objects": "return np.frompyfunc(lambda v: (v, v), 1, 2)(x)",
@@ -89,7 +136,7 @@ def test_they_are_regions(name: str) -> None:
     assert not compiled.jit.breaks()
 
 
-@pytest.mark.parametrize("name", ["pairs", "text", "excluded", "printing"])
+@pytest.mark.parametrize("name", ["text", "arrays from rows", "printing"])
 def test_what_stays_plain_is_told_without_names_of_ours(name: str) -> None:
     compiled = jm.compile(_function(OTHERS[name], name))
     outcome(compiled, _inputs("float64")[0])

@@ -85,6 +85,23 @@ def f(M, b):
             "f(np.array([[5.0,1,0],[1,6,2],[0,2,7]]), np.array([1.0,2,3]))",
         ],
     ),
+    "numbers of every type": (
+        """
+def f(x):
+    a, b, c = [], [], []
+    for i in range(30):
+        x = x * 0.5
+        a.append(bool(x[0] > 0.2)); b.append(i); c.append(x > 0.2)
+        if x.max() < 0.1: break
+    return a, b, c, sum(a), max(b), np.array(b), np.array(a).sum()
+""",
+        [
+            "f(np.ones(3))",
+            "f(np.ones(3))",
+            "f(np.zeros(3))",
+            "f(np.zeros(3))",
+        ],
+    ),
 }
 OTHERS = {
     "arrays that others see too": (
@@ -200,23 +217,6 @@ def f(x, out):
             "f(np.ones(3), [1])",
             "f(np.ones(3), [1])",
             "log",
-        ],
-    ),
-    "numbers of every type": (
-        """
-def f(x):
-    a, b, c = [], [], []
-    for i in range(30):
-        x = x * 0.5
-        a.append(bool(x[0] > 0.2)); b.append(i); c.append(x > 0.2)
-        if x.max() < 0.1: break
-    return a, b, c, sum(a), max(b), np.array(b), np.array(a).sum()
-""",
-        [
-            "f(np.ones(3))",
-            "f(np.ones(3))",
-            "f(np.zeros(3))",
-            "f(np.zeros(3))",
         ],
     ),
     "list that its loop runs over": (

@@ -15,6 +15,7 @@ __all__ = [
     "class_owner_guard",
     "described_guard",
     "empty_slot_guard",
+    "first_item_guard",
     "maxlen_guard",
     "owner_of",
     "registry_guard",
@@ -137,6 +138,20 @@ def described_guard(source: Source, cls: type, name: str) -> Guard:
         text,
         about=f"{source.text}.{name}",
         remedy="define the class once",
+    )
+
+
+def first_item_guard(source: Source, kind: type) -> Guard:
+    """TYPE_MATCH of the first item of a list: the others are looked at when they are read."""
+    return Guard(
+        "TYPE_MATCH",
+        source,
+        "len({v}) and type({v}[0]) is {k}",
+        kind.__name__,
+        "type({v}[0]).__name__ if len({v}) else 'nothing'",
+        kind,
+        about=f"type({source.text}[0])",
+        remedy="pass lists of one type of numbers",
     )
 
 

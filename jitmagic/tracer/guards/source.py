@@ -22,6 +22,7 @@ __all__ = [
     "GlobalSource",
     "InsideSource",
     "ItemSource",
+    "LengthSource",
     "LocalSource",
     "MemberSource",
     "OwnDictSource",
@@ -221,6 +222,18 @@ class ItemSource(_Step):
 
     def code(self, base: str) -> str:
         return f"{base}[{self.key!r}]"
+
+
+@dataclass(frozen=True, slots=True)
+class LengthSource(_Step):
+    """``len(origin)`` of a list."""
+
+    @property
+    def text(self) -> str:
+        return f"len({self.origin.text})"
+
+    def code(self, base: str) -> str:
+        return f"len({base})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,25 +7,28 @@ loop or at the end of a round; the body is evaluated until that settles.
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jitmagic.graph import region as ir
+from jitmagic.tracer.loops.blocks import leaves, walk
 from jitmagic.tracer.loops.callees import body_of
 from jitmagic.tracer.loops.cases import Made, all_cases, bind
 from jitmagic.tracer.loops.comprehended import COMPREHENSIONS, bound_by
-from jitmagic.tracer.loops.expressions import Expressions, Outside, Turn
+from jitmagic.tracer.loops.elements import stores, tagged_load
+from jitmagic.tracer.loops.expressions import Expressions, Outside, Turn, cast, row_of_ours
 from jitmagic.tracer.loops.folds import COMPENSATES, compensated_sum, folded, is_fold
 from jitmagic.tracer.loops.heads import head_of
 from jitmagic.tracer.loops.integers import FUNCTIONS, operator_of
 from jitmagic.tracer.loops.kinds import CODES, UNBOUND, Kinds, Types, coerce, join_all, tag, variable
 from jitmagic.tracer.loops.leaving import part_name, without_else
 from jitmagic.tracer.loops.named import has_named, named_in, spelled_names
-from jitmagic.tracer.loops.rules import refuse, store_is_exact
+from jitmagic.tracer.loops.rules import refuse
 from jitmagic.tracer.loops.runs import TEMPORARY
 from jitmagic.tracer.loops.slices import element_loop
-from jitmagic.tracer.loops.turning import replaced, spelled_out
+from jitmagic.tracer.loops.turning import check_order, pairs, replaced, spelled_out
 from jitmagic.tracer.names import names_in
 
 __all__ = ["Builder"]
@@ -105,10 +108,7 @@ class Builder:
                 made, self.types = all_cases(self._variables(nodes), self.types, self._maker(nodes, make))
             except Turn as turn:
                 name = self._turned_name(turn.node)
-                turned = self._turned(turn.node, name)
-                _check_order(nodes, turn.node, named_in(turn.node) | self._changed(turned))
-                self.rebound |= names_in(turned, stores_only=True)
-                before = (*before, *self.made_of(turn.node, turned))
+                before = (*before, *self._given(turn.node, name, nodes))
                 nodes = [replaced(n, turn.node, name) for n in nodes]
             else:
                 return (*before, *made)
@@ -117,6 +117,31 @@ class Builder:
     def _changed(self, statements: Sequence[ast.stmt]) -> set[str]:
         """The variables of the program that statements made of an expression give new values."""
         return {n for n in names_in(statements, stores_only=True) if not n.startswith(TEMPORARY)}
+
+    def _given(self, node: ast.expr, name: ast.Name, nodes: Sequence[ast.expr]) -> Block:
+        """What gives ``name`` the value of an expression, one of ``nodes`` or in them."""
+        if isinstance(node, ast.Subscript):
+            self.rebound |= {name.id}
+            return self._tagged_element(node, name.id)
+        turned = self._turned(node, name)
+        check_order(nodes, node, named_in(node) | self._changed(turned))
+        self.rebound |= names_in(turned, stores_only=True)
+        return self.made_of(node, turned)
+
+    def _tagged_element(self, node: ast.Subscript, name: str) -> Block:
+        """An element of a list whose numbers are of several types."""
+        at = f"{name}_at"
+        array = self.outside.array(node.value)
+        assert array is not None
+        self.rebound |= {at}
+        made = self.simple([node.slice], lambda e, nodes: bind(at, cast(e.index(nodes[0], array)[0], "pyint")))
+        self.types.pop(at, None)
+        index: ir.Expr = variable(at, "pyint")
+        last = made[-2] if len(made) > 1 else None
+        if isinstance(last, ir.Assign) and last.variable == index:
+            made, index = made[:-2], last.value
+        loads, self.types[name] = tagged_load(array, index, name)
+        return (*made, *loads)
 
     def _turned_name(self, node: ast.expr) -> ast.Name:
         name = ast.Name(f"_jm{self.place(node)}", ast.Load())
@@ -133,7 +158,12 @@ class Builder:
             return self._integers(node, node.args, FUNCTIONS[function], name.id)
         if is_fold(function, node):
             return self._folded(function or "", node, name.id)
-        return self.inlined(node, name.id) if function is None else spelled_out(node, name)
+        if function is not None:
+            return spelled_out(node, name)
+        made = self.inlined(node, name.id)
+        if name.id not in names_in(made, stores_only=True):
+            raise refuse(f"{ast.unparse(node)}, which gives no number")
+        return made
 
     def _folded(self, function: str, node: ast.Call, name: str) -> list[ast.stmt]:
         """``sum`` of Python floats is another algorithm than that of other numbers, from Python 3.12 on."""
@@ -179,7 +209,8 @@ class Builder:
         if function is None or len(self.copies) >= COPIES:
             raise refuse(f"the call {ast.unparse(node)}")
         serial = self.copies.setdefault(self.place(node), len(self.copies) + 1)
-        made = body_of(node, function, result, serial, self._is_array)
+        defaults = {} if isinstance(function, ast.Lambda) else self.outside.defaults(node)
+        made = body_of(node, function, result, serial, self._is_array, defaults)
         own: list[ast.expr] = [ast.Name(n, ast.Del()) for n in sorted(names_in(made, stores_only=True))]
         return [ast.fix_missing_locations(ast.copy_location(ast.Delete(own), node)), *made] if own else made
 
@@ -190,6 +221,15 @@ class Builder:
             return whole is not None and whole.ndim > 1 and isinstance(node.slice, ast.Name)
         is_own = isinstance(node, ast.Name) and node.id in self.types
         return not is_own and self.outside.array(node) is not None
+
+    def expression(self, node: ast.expr) -> ir.Expr:
+        """One over variables that are of one kind each."""
+        kinds = {n: k.all[0] for n, k in self.types.items() if len(k.all) == 1}
+        return Expressions(self.outside, kinds, self.counters).make(node)
+
+    def row(self, node: ast.expr) -> tuple[ir.ArrayParameter, int] | None:
+        """The array of which an expression is a row, and the axis along it, where a number of ours says which."""
+        return row_of_ours(Expressions(self.outside, {}, {}), node)
 
     def _maker(
         self, nodes: Sequence[ast.expr], make: Callable[[Expressions, Sequence[Any]], Made]
@@ -221,17 +261,16 @@ class Builder:
         if not isinstance(target, ast.Subscript):
             raise refuse(f"the target {ast.unparse(target)}")
 
-        def make(e: Expressions, nodes: Sequence[Any]) -> Made:
-            place: ast.Subscript = nodes[0]
-            made = e.make(nodes[1]) if operate is None else e.operate(operate[0], place, nodes[1])
-            load = e.make(place)
-            assert isinstance(load, ir.Load)
-            if not store_is_exact(made.type, load.type):
-                raise refuse(f"storing {made.type} in an array of {load.type}")
-            return Made((ir.Store(load.array, load.index, made),), {})
-
         place = ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
-        made = self.simple([place, value if operate is None else operate[1]], make)  # type: ignore[list-item]  # one of both
+        if operate is not None:
+            value = ast.copy_location(ast.BinOp(copy.deepcopy(place), operate[0](), operate[1]), target)
+        assert value is not None
+
+        def make(e: Expressions, nodes: Sequence[Any]) -> Made:
+            array, index = e.place(nodes[0])
+            return Made(stores(array, index, e.make(nodes[1])), {})
+
+        made = self.simple([place, value], make)
         self.written |= {s.array for s in walk(made) if isinstance(s, ir.Store)}
         return made
 
@@ -289,34 +328,6 @@ class Builder:
         }
 
 
-def _check_order(nodes: Sequence[ast.expr], first: ast.expr, bound: set[str]) -> None:
-    """Refuse that ``first``, which binds names, runs before the rest, if that reads them, or decides about it."""
-    if not bound:
-        return
-    for each in (n for node in nodes for n in ast.walk(replaced(node, first, ast.Constant(0)))):
-        if isinstance(each, ast.BoolOp | ast.IfExp) or (isinstance(each, ast.Name) and each.id in bound):
-            raise refuse(f"{', '.join(sorted(bound))}, which {ast.unparse(first)} changes")
-
-
-def leaves(block: Sequence[ir.Stmt]) -> bool:
-    """Whether what follows the block is never reached."""
-    if not block:
-        return False
-    last = block[-1]
-    if isinstance(last, ir.If):
-        return leaves(last.body) and leaves(last.orelse)
-    return isinstance(last, ir.Break | ir.Continue | ir.Leave)
-
-
-def walk(block: Sequence[ir.Stmt]) -> list[ir.Stmt]:
-    found: list[ir.Stmt] = []
-    for each in block:
-        found.append(each)
-        found += walk(getattr(each, "body", ()))
-        found += walk(getattr(each, "orelse", ()))
-    return found
-
-
 def _python_truth(value: ir.Expr) -> ir.Expr:
     return value if value.type == "pybool" else ir.Cast(value, "pybool")
 
@@ -330,7 +341,7 @@ def _assign(b: Builder, node: ast.Assign) -> Block:
     if len(node.targets) == 1 and isinstance(target, ast.Tuple) and isinstance(node.value, ast.Call):
         return b.made_of(node, _unpacked(b, target, node.value))
     made: Block = ()
-    places = [(t, e) for t in node.targets for t, e in _pairs(t, node.value)]
+    places = [(t, e) for t in node.targets for t, e in pairs(t, node.value)]
     held = []
     for position, (_, value) in enumerate(places):
         name = f"_jm_held{b.place(node)}_{position}"
@@ -353,17 +364,6 @@ def _unpacked(b: Builder, target: ast.Tuple, call: ast.Call) -> list[ast.stmt]:
     made += [ast.Assign([t], part) for t, part in zip(target.elts, parts, strict=True)]
     b.rebound |= names_in(made, stores_only=True)
     return [ast.fix_missing_locations(ast.copy_location(s, call)) for s in made]
-
-
-def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
-    """Targets with their values; a value that several targets take is evaluated for each, which changes nothing."""
-    if not isinstance(target, ast.Tuple | ast.List):
-        return [(target, value)]
-    if not isinstance(value, ast.Tuple | ast.List) or len(value.elts) != len(target.elts):
-        raise refuse(f"unpacking {ast.unparse(value)}")
-    if any(isinstance(e, ast.Starred) for e in (*target.elts, *value.elts)):
-        raise refuse(f"unpacking {ast.unparse(value)}")
-    return [pair for t, v in zip(target.elts, value.elts, strict=True) for pair in _pairs(t, v)]
 
 
 def _annotated(b: Builder, node: ast.AnnAssign) -> Block:

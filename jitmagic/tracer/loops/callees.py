@@ -33,10 +33,11 @@ def body_of(
     result: str,
     serial: int,
     is_array: Callable[[ast.expr], bool],
+    defaults: Mapping[str, ast.expr],
 ) -> list[ast.stmt]:
-    """Statements that bind ``result`` to what the call gives.
+    """Statements that bind ``result`` to what the call gives; ``defaults`` are those of the parameters.
 
-    Raises Unsupported for callees that are more than positional parameters and statements.
+    Raises Unsupported for callees that are more than parameters with names and statements.
     """
     if isinstance(function, ast.Lambda):
         return _expression_of(node, function, result, serial, is_array)
@@ -44,7 +45,7 @@ def body_of(
     definition: Any = frame.node
     _check(frame, node, is_nested=isinstance(function, NestedFunction))
     prefix = f"{result}_"
-    given = _given(node, definition)
+    given = _given(node, definition, defaults)
     stored = {n.id for s in frame.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     arrays = {p: value for p, value in given.items() if p not in stored and is_array(value)}
     first = [_set(prefix + p, value, node) for p, value in given.items() if p not in arrays]
@@ -62,25 +63,30 @@ def _expression_of(
     args = function.args
     if args.vararg or args.kwarg or args.kwonlyargs or any(isinstance(a, ast.Starred) for a in node.args):
         raise refuse(f"the call {ast.unparse(node)}")
-    given = _given(node, function)
+    given = _given(node, function, {})
     arrays = {p: value for p, value in given.items() if is_array(value)}
     first = [_set(f"{result}_{p}", value, node) for p, value in given.items() if p not in arrays]
     value = renamed(function.body, {p: f"{result}_{p}" for p in given if p not in arrays})
     return [_moved(s, serial) for s in (*first, _set(result, _Renamed({}, arrays).visit(value), node))]
 
 
-def _given(node: ast.Call, definition: Any) -> dict[str, ast.expr]:
-    """The arguments by parameter."""
+def _given(node: ast.Call, definition: Any, defaults: Mapping[str, ast.expr]) -> dict[str, ast.expr]:
+    """The arguments by parameter, in the order in which they are evaluated."""
+    wanted = [*_parameters(definition), *(a.arg for a in definition.args.kwonlyargs)]
     given = dict(zip(_parameters(definition), node.args, strict=False))
-    given |= {k.arg: k.value for k in node.keywords if k.arg is not None}
-    if sorted(given) != sorted(_parameters(definition)):
+    by_name = {k.arg: k.value for k in node.keywords if k.arg is not None}
+    if len(by_name) < len(node.keywords) or given.keys() & by_name:
+        raise refuse(f"the call {ast.unparse(node)}")
+    given |= by_name
+    given |= {name: value for name, value in defaults.items() if name not in given}
+    if sorted(given) != sorted(wanted):
         raise refuse(f"the call {ast.unparse(node)}")
     return given
 
 
 def _check(frame: Frame, node: ast.Call, *, is_nested: bool) -> None:
     args = frame.node.args
-    plain = not (args.vararg or args.kwarg or args.kwonlyargs) and (is_nested or not frame.code.co_freevars)
+    plain = not (args.vararg or args.kwarg) and (is_nested or not frame.code.co_freevars)
     if frame.is_generator or not plain or any(isinstance(a, ast.Starred) for a in node.args):
         raise refuse(f"the call {ast.unparse(node)}")
     if len(node.args) > len(_parameters(frame.node)):

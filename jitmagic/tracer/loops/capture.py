@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -19,17 +19,21 @@ from jitmagic.graph.meta import ArrayMeta, Meta, PyMeta
 from jitmagic.graph.region_call import RegionCall, kind_of
 from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.ops.record import Arguments, Inferred, Op
-from jitmagic.tracer.loops.build import Builder, leaves
+from jitmagic.tracer.call_rows import row_of
+from jitmagic.tracer.loops.blocks import leaves
+from jitmagic.tracer.loops.build import Builder
 from jitmagic.tracer.loops.comprehended import scoped
+from jitmagic.tracer.loops.elements import MoreKinds
 from jitmagic.tracer.loops.grids import spelled_grids
 from jitmagic.tracer.loops.held import held_variable
 from jitmagic.tracer.loops.kinds import CODES, NO_NUMBERS, UNBOUND, Kinds, Types, tag, variable
 from jitmagic.tracer.loops.leaving import has_return
+from jitmagic.tracer.loops.lists import replaced_by
 from jitmagic.tracer.loops.plain import plain_function
 from jitmagic.tracer.loops.prune import prune
 from jitmagic.tracer.loops.rules import refuse
 from jitmagic.tracer.loops.runs import RETURNED, TEMPORARY, as_statements, returned_parts
-from jitmagic.tracer.loops.surroundings import Surroundings, scalar_type
+from jitmagic.tracer.loops.surroundings import Surroundings
 from jitmagic.tracer.loops.ways import PART, WAY
 from jitmagic.tracer.names import names_in
 from jitmagic.tracer.operands import wrap_node
@@ -37,7 +41,9 @@ from jitmagic.tracer.signals import NotConstant, Raised
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
-from jitmagic.tracer.variables.sequences import TupleTracker
+from jitmagic.tracer.variables.held import Held, Mixed
+from jitmagic.tracer.variables.number_kinds import number_kind
+from jitmagic.tracer.variables.sequences import ListTracker, TupleTracker
 
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
@@ -47,6 +53,7 @@ __all__ = ["capture_loop", "capture_run", "capture_values", "kinds_of", "writes_
 _PYTHON_TYPES: Mapping[str, type] = {"pyint": int, "pyfloat": float, "pybool": bool}
 
 Nodes = Sequence[ast.stmt]
+T = TypeVar("T")
 
 
 def capture_loop(tx: Evaluator, node: ast.For | ast.While, of: ast.For | ast.While | None = None) -> bool:
@@ -63,16 +70,27 @@ def capture_loop(tx: Evaluator, node: ast.For | ast.While, of: ast.For | ast.Whi
     return error is None
 
 
-def capture_run(tx: Evaluator, nodes: Nodes) -> bool:
-    """The same for several statements; what a ``return`` at their end gives is in ``returned_parts``."""
-    return _attempt(tx, nodes, nodes) is None
+def capture_run(tx: Evaluator, nodes: Nodes, *, by_ways: bool, one_type: bool) -> bool:
+    """The same for several statements; what a ``return`` at their end gives is in ``returned_parts``, or ``by_ways``.
+
+    False also if that may be numbers of several types and is to be of ``one_type``.
+    """
+    return _attempt(tx, nodes, nodes, Returning(by_ways, one_type)) is None
 
 
-def _attempt(tx: Evaluator, nodes: Nodes, of: Nodes) -> BaseException | None:
+@dataclass(frozen=True, slots=True)
+class Returning:
+    """How statements return, as ``capture_run`` says."""
+
+    by_ways: bool = False
+    one_type: bool = False
+
+
+def _attempt(tx: Evaluator, nodes: Nodes, of: Nodes, returning: Returning = Returning()) -> BaseException | None:
     """Why it could not be done, or None."""
     before = len(tx.output.graph.nodes)
     try:
-        capture_values(tx, nodes, of=of)
+        capture_values(tx, nodes, of=of, returning=returning)
     except (Unsupported, NotConstant, Raised, DataDependentSize) as error:
         tx.output.graph.forget_calls(before)
         return error
@@ -96,10 +114,25 @@ def _built(tx: Evaluator, nodes: Nodes) -> Builder:
     rebound = frozenset(names_in(nodes, stores_only=True))
     statements = [*_set_to_none(tx, rebound, nodes[0]), *scoped(nodes)]
     rebound = frozenset(names_in(statements, stores_only=True))
-    start = {n: Kinds((str(scalar_type(v)),)) for n, v in _entry(tx, rebound).items()}
-    builder = Builder(Surroundings(tx, rebound), start, rebound)
-    builder.block(statements)
-    return builder
+    start = {n: Kinds((str(number_kind(v)),)) for n, v in _entry(tx, rebound).items()}
+    return _with_room(tx, rebound, lambda o: _built_on(Builder(o, dict(start), rebound), statements))[1][0]
+
+
+def _built_on(builder: Builder, statements: Nodes) -> tuple[Builder, tuple[ir.Stmt, ...]]:
+    return builder, builder.block(statements)
+
+
+def _with_room(tx: Evaluator, rebound: frozenset[str], build: Callable[[Surroundings], T]) -> tuple[Surroundings, T]:
+    """What ``build`` gives once every list has room for the types of numbers that are stored in it."""
+    wider: dict[str, tuple[str, ...]] = {}
+    before = len(tx.output.graph.nodes)
+    while True:
+        outside = Surroundings(tx, rebound, wider=wider)
+        try:
+            return outside, build(outside)
+        except MoreKinds as request:
+            outside.widen(request)
+            tx.output.graph.forget_calls(before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +144,7 @@ class _Captured:
     entry: Mapping[str, VariableTracker]
     results: Mapping[str, ir.Var]
     region: ir.Region
+    by_ways: bool
 
 
 def capture_values(
@@ -120,6 +154,7 @@ def capture_values(
     *,
     also: Sequence[str] = (),
     of: Nodes | None = None,
+    returning: Returning = Returning(),
 ) -> None:
     """Add the statements to the graph as one node and rebind what they rebind, or only the ``wanted`` names.
 
@@ -131,7 +166,8 @@ def capture_values(
     places = {name: spelled.places[name] for name in _needed(tx, of, spelled.places)}
     tx.locals.update(spelled.sizes)
     try:
-        _capture(tx, spelled.nodes, wanted, [*also, *(part for parts in places.values() for part in parts)], of)
+        also = [*also, *(part for parts in places.values() for part in parts)]
+        _capture(tx, spelled.nodes, wanted, also, of, returning)
     finally:
         for name in spelled.sizes:
             del tx.locals[name]
@@ -139,34 +175,35 @@ def capture_values(
         tx.store_name(name, TupleTracker([tx.locals.pop(part) for part in parts]))
 
 
-def _capture(tx: Evaluator, nodes: Nodes, wanted: Sequence[str] | None, also: Sequence[str], of: Nodes) -> None:
-    made = as_statements(nodes)
-    rebound = frozenset(names_in(made, stores_only=True))
+def _capture(
+    tx: Evaluator, nodes: Nodes, wanted: Sequence[str] | None, also: Sequence[str], of: Nodes, returning: Returning
+) -> None:
+    written_out = as_statements(nodes, by_ways=returning.by_ways)
+    rebound = frozenset(names_in(written_out, stores_only=True))
     nothing = _set_to_none(tx, rebound, nodes[0])
-    statements = [*nothing, *scoped(made)]
+    statements = [*nothing, *scoped(written_out)]
     rebound = frozenset(names_in(statements, stores_only=True))
     own = {n for n in rebound if not n.startswith(TEMPORARY)}
     if own and (tx.scopes or not _globals(tx, rebound) <= _declared(tx)):
         raise refuse("variables of another scope")
-    outside = Surroundings(tx, rebound)
     entry = _entry(tx, rebound)
     bound = {*_held(tx, rebound)}
     if foreign := (rebound & bound) - set(entry) - names_in(nothing) & _loaded_in(nodes):
         raise refuse(f"{', '.join(sorted(foreign))}, which holds no number before the loop")
-    start = {name: Kinds((str(scalar_type(value)),)) for name, value in entry.items()}
-    builder = Builder(outside, dict(start), rebound)
-    body = builder.block(statements)
+    start = {name: Kinds((str(number_kind(value)),)) for name, value in entry.items()}
+    outside, (builder, body) = _with_room(
+        tx, rebound, lambda o: _built_on(Builder(o, dict(start), rebound), statements)
+    )
     if leaves(body) or any(isinstance(s, ir.For | ir.While) and leaves(s.body) for s in body):
         raise refuse("a variable that has no value when it is read")
+    if returning.one_type and _may_differ(nodes, builder.types):
+        raise refuse("numbers of several types that are returned")
     needed = [*_needed(tx, of, rebound), *also] if wanted is None else wanted
     if missing := _seen_by_others(tx, rebound) - {*needed}:
         raise refuse(f"{', '.join(sorted(missing))}, which other functions may read")
     last, results = _results(needed, start, builder.types)
     first = [ir.Assign(tag(n), ir.Const(CODES[k.place], "pyint")) for n, k in start.items()]
-    arrays = tuple(
-        ir.ArrayParameter(p.name, p.dtype, p.ndim, p.name in builder.written, p.is_contiguous)
-        for p, _ in outside.arrays.values()
-    )
+    arrays = tuple(replace(p, is_written=p.name in builder.written) for p, _ in outside.arrays.values())
     _check_sharing(arrays, [t for _, t in outside.arrays.values()])
     if not results and not builder.written:
         raise refuse("a loop that gives no number and writes no array")
@@ -174,14 +211,21 @@ def _capture(tx: Evaluator, nodes: Nodes, wanted: Sequence[str] | None, also: Se
     scalars += [ir.ScalarParameter(variable(name, k.place).name, k.place) for name, k in start.items()]
     given = tuple(results.values())
     whole = (*first, *body, *last)
-    shown = sorted(own & set(needed)) if tx.output.options.shows_names else ()
+    changes_lists = bool(builder.written & outside.lists.keys())  # they are changed after the graph
+    shown = sorted(own & set(needed)) if tx.output.options.shows_names and not changes_lists else ()
     held = tuple(each for name in shown if (each := held_variable(name, start, whole)) is not None)
     read = (*given, *(v for each in held for v in each.variables))
     region = ir.Region(arrays, tuple(scalars), prune(whole, read), given, nodes[0].lineno, held)
-    _add_node(tx, _Captured([*nothing, *nodes], outside, entry, results, region))
+    _add_node(tx, _Captured([*nothing, *nodes], outside, entry, results, region, returning.by_ways))
     for name in needed:
         if builder.types.get(name, UNBOUND).all == ("none",):
             tx.store_name(name, Constant(None))
+
+
+def _may_differ(nodes: Nodes, types: Types) -> bool:
+    """Whether something that is returned may be of several types."""
+    names = [RETURNED, *(p for p in returned_parts(nodes) or () if isinstance(p, str))]
+    return any(len({*types.get(name, UNBOUND).all} - {"unbound"}) > 1 for name in names)
 
 
 def _set_to_none(tx: Evaluator, rebound: frozenset[str], place: ast.stmt) -> list[ast.stmt]:
@@ -217,7 +261,7 @@ def _entry(tx: Evaluator, rebound: frozenset[str]) -> dict[str, VariableTracker]
     """The numbers that the names hold before the loop; other values are not for a region to read."""
     held = _held(tx, rebound)
     values = {name: tx.realize(held[name]) for name in sorted(rebound & set(held))}
-    return {name: value for name, value in values.items() if scalar_type(value) is not None}
+    return {name: value for name, value in values.items() if number_kind(value) is not None}
 
 
 def _loaded_in(nodes: Nodes) -> set[str]:
@@ -300,7 +344,8 @@ def _add_node(tx: Evaluator, captured: _Captured) -> None:
     outside, region = captured.outside, captured.region
     metas = tuple(_result_meta(v) for v in captured.results.values())
     missing = {n: kind_of(v.type)(0) for n, v in captured.results.items() if n.startswith(PART)}
-    plain = plain_function(tx, captured.nodes, outside, [*captured.entry], [*captured.results], missing)
+    names = [*captured.entry], [*captured.results]
+    plain = plain_function(tx, captured.nodes, outside, *names, missing, by_ways=captured.by_ways)
     op = Op(
         "loop",
         RegionCall(region, plain),
@@ -309,15 +354,45 @@ def _add_node(tx: Evaluator, captured: _Captured) -> None:
         warns=frozenset(("divide", "over", "invalid")),
         raises=True,
     )
+    written = _copied_lists(tx, outside, region)
     first_loop = next((n for n in captured.nodes if isinstance(n, ast.For | ast.While)), captured.nodes[0])
-    operands = [t for _, t in (*outside.arrays.values(), *outside.scalars.values())] + list(captured.entry.values())
+    arrays = [written.get(p.name, t) for p, t in outside.arrays.values()]
+    operands = [*arrays, *(t for _, t in outside.scalars.values()), *captured.entry.values()]
     tx.output.note_place(tx, tx.frame.span(first_loop))
     made = tx.output.graph.call(op, tuple(tx.operand(t) for t in operands), {}, None, span=tx.frame.span(first_loop))
-    for written in made.written():
-        tx.output.note_write(written)
+    for target in made.written():
+        tx.output.note_write(target)
+    for parameter in region.arrays:
+        if parameter.name in outside.lists and parameter.is_written:
+            _replace_list(tx, outside, parameter, written)
     for index, (name, meta) in enumerate(zip(captured.results, metas, strict=True)):
         item = tx.output.graph.item(made, index, meta)
         tx.store_name(name, wrap_node(tx, item, meta))
+
+
+def _copied_lists(tx: Evaluator, outside: Surroundings, region: ir.Region) -> dict[str, ArrayTracker]:
+    """New arrays for the lists that the region writes: what was made of them before keeps its numbers."""
+    made: dict[str, ArrayTracker] = {}
+    lists = [p for p in region.arrays if p.name in outside.lists]
+    for name in [n for p in lists if p.is_written for n in (p.name, p.tags) if n]:
+        given = next(t for p, t in outside.arrays.values() if p.name == name)
+        copy = tx.call_form(*row_of(np.copy), [given], {})
+        assert isinstance(copy, ArrayTracker)
+        made[name] = copy
+    return made
+
+
+def _replace_list(
+    tx: Evaluator, outside: Surroundings, parameter: ir.ArrayParameter, written: Mapping[str, ArrayTracker]
+) -> None:
+    value, held = outside.lists[parameter.name]
+    if not isinstance(value, ListTracker):
+        raise refuse(f"storing in a {value.kind.__name__}")
+    array = written[parameter.name]
+    if isinstance(held, Mixed):
+        replaced_by(tx, value, Mixed(tx, array, "", held.all_kinds, written[parameter.tags]))
+    else:
+        replaced_by(tx, value, Held(tx, array, held.kind))
 
 
 def _meta_rule(metas: tuple[Meta, ...]) -> Callable[[Arguments], Inferred]:

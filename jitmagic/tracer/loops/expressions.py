@@ -23,7 +23,7 @@ from jitmagic.tracer.loops.rules import (
     refuse,
 )
 
-__all__ = ["BINARY", "Expressions", "Outside", "Turn", "cast"]
+__all__ = ["BINARY", "Expressions", "Outside", "Turn", "cast", "row_of_ours"]
 
 BINARY: Mapping[type[ast.operator], str] = {
     ast.Add: "add",
@@ -71,6 +71,10 @@ class Outside:
 
     def callee(self, node: ast.expr) -> Any:
         """The Python function that it denotes, if its body can stand in the place of a call."""
+        raise NotImplementedError
+
+    def defaults(self, node: ast.Call) -> Mapping[str, ast.expr]:
+        """The defaults that a call of a callee takes, by parameter: those that are numbers or None."""
         raise NotImplementedError
 
 
@@ -139,6 +143,13 @@ class Expressions:
                 raise refuse(f"an index of type {each.type}")
         return made
 
+    def place(self, node: ast.Subscript) -> tuple[ir.ArrayParameter, tuple[ir.Expr, ...]]:
+        """The array of an element, and the whole index."""
+        array, index = _flattened(self, node)
+        if array is None:
+            raise refuse(f"the value of {ast.unparse(node)}")
+        return array, self.index(index, array)
+
     def operate(self, operator: type[ast.operator], left: ast.expr, right: ast.expr) -> ir.Expr:
         name = BINARY.get(operator)
         if name is None:
@@ -178,9 +189,9 @@ def _name(e: Expressions, node: ast.Name) -> ir.Expr:
 
 def _attribute(e: Expressions, node: ast.Attribute) -> ir.Expr:
     array = e.outside.array(node.value)
-    if array is not None and node.attr == "size" and array.ndim == 1:
+    if array is not None and node.attr == "size" and array.ndim == 1 and not array.elements:
         return ir.Size(array.name, 0)
-    if node.attr == "size" and (row := _row_of_ours(e, node.value)) is not None:
+    if node.attr == "size" and (row := row_of_ours(e, node.value)) is not None and not row[0].elements:
         return ir.Size(row[0].name, row[1])
     found = e.outside.scalar(node)
     if found is None:
@@ -193,12 +204,12 @@ def _subscript(e: Expressions, node: ast.Subscript) -> ir.Expr:
     if isinstance(owner, ast.Attribute) and owner.attr == "shape" and isinstance(node.slice, ast.Constant):
         shaped = e.outside.array(owner.value)
         axis = node.slice.value
-        if shaped is not None and isinstance(axis, int) and -shaped.ndim <= axis < shaped.ndim:
+        if shaped is not None and not shaped.elements and isinstance(axis, int) and -shaped.ndim <= axis < shaped.ndim:
             return ir.Size(shaped.name, axis % shaped.ndim)
-    array, index = _flattened(e, node)
-    if array is None:
-        raise refuse(f"the value of {ast.unparse(node)}")
-    return ir.Load(array.name, e.index(index, array), array.dtype)
+    array, index = e.place(node)
+    if len(array.elements) > 1:
+        raise Turn(node)
+    return cast(ir.Load(array.name, index, array.dtype), array.elements[0] if array.elements else array.dtype)
 
 
 def _flattened(e: Expressions, node: ast.Subscript) -> tuple[ir.ArrayParameter | None, ast.expr]:
@@ -368,12 +379,12 @@ def _len(e: Expressions, node: ast.Call) -> ir.Expr:
     array = e.outside.array(node.args[0])
     if array is not None and array.ndim:
         return ir.Size(array.name, 0)
-    if (row := _row_of_ours(e, node.args[0])) is not None:
+    if (row := row_of_ours(e, node.args[0])) is not None:
         return ir.Size(row[0].name, row[1])
     raise refuse(f"the call {ast.unparse(node)}")
 
 
-def _row_of_ours(e: Expressions, node: ast.expr) -> tuple[ir.ArrayParameter, int] | None:
+def row_of_ours(e: Expressions, node: ast.expr) -> tuple[ir.ArrayParameter, int] | None:
     """A row by the number of a round of ours, which is in range."""
     root = node.value if isinstance(node, ast.Subscript) else None
     return row_of(e, node) if isinstance(root, ast.Name) and root.id.startswith("_jm") else None

@@ -20,12 +20,13 @@ from jitmagic.errors import Unsupported
 from jitmagic.tracer.loops.leaving import noting_breaks
 from jitmagic.tracer.loops.rules import refuse
 from jitmagic.tracer.loops.runs import TEMPORARY
-from jitmagic.tracer.loops.surroundings import known_function, scalar_type
+from jitmagic.tracer.loops.surroundings import known_function
 from jitmagic.tracer.names import names_in
 from jitmagic.tracer.signals import NotConstant
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.number_kinds import number_kind
 from jitmagic.tracer.variables.sequences import ListTracker, TupleTracker
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ class _Speller(ast.NodeTransformer):
     def _checked(self, size: ast.expr) -> ast.expr:
         """The size, or a name for it. NumPy refuses those below zero, and takes what is no int as one."""
         value = self.tx.realize(self.tx.eval(size))
-        if scalar_type(value) != "pyint":
+        if number_kind(value) != "pyint":
             raise refuse(f"the size {ast.unparse(size)}")
         if not self.tx.truth(self.tx.language.compare(self.tx, "ge", value, Constant(0))):
             raise refuse("a size below zero")

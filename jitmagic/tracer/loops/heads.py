@@ -7,6 +7,7 @@ for i, (a, b) in enumerate(zip(x, y), 1):       for at in range(len(x)):
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from jitmagic.tracer.loops.rules import is_integer, refuse
 if TYPE_CHECKING:
     from jitmagic.tracer.loops.build import Block, Builder
 
-__all__ = ["head_of"]
+__all__ = ["head_of", "positional"]
 
 Bounds = tuple[ir.Expr, ir.Expr, ir.Expr]
 Bindings = list[tuple[ast.expr, ast.expr]]  # (target, value)
@@ -39,14 +40,25 @@ def head_of(b: Builder, node: ast.For) -> tuple[Block, Bounds, list[ast.stmt]]:
     sizes = rounds.sizes
     differ = (ir.If(ir.Compare("ne", sizes[0], size), (ir.Leave(),)) for size in sizes[1:])
     bounds_of_counter = (ir.Const(0, "pyint"), sizes[0], ir.Const(1, "pyint"))
-    return tuple(differ), bounds_of_counter, [_binding(t, v, node) for t, v in bindings]
+    return (*rounds.first, *differ), bounds_of_counter, [_binding(t, v, node) for t, v in bindings]
 
 
 def _called(b: Builder, node: ast.expr) -> tuple[str, list[ast.expr]]:
     """The function that an expression calls, and with what; an empty name for anything else."""
-    if not isinstance(node, ast.Call) or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+    if not isinstance(node, ast.Call) or any(isinstance(a, ast.Starred) for a in node.args):
         return "", []
-    return b.outside.function(node.func) or "", node.args
+    name = b.outside.function(node.func) or ""
+    args = positional(node, name)
+    return ("", []) if args is None else (name, args)
+
+
+def positional(node: ast.Call, function: str) -> list[ast.expr] | None:
+    """The arguments of a call, ``start`` of ``enumerate`` among them; None if others have names."""
+    if not node.keywords:
+        return node.args
+    (first, *more) = node.keywords
+    is_start = function == "builtins.enumerate" and first.arg == "start" and not more and len(node.args) == 1
+    return [*node.args, first.value] if is_start else None
 
 
 class _Rounds:
@@ -57,6 +69,16 @@ class _Rounds:
         self.node = node
         self.counter = counter
         self.sizes: list[ir.Expr] = []
+        self.first: list[ir.Stmt] = []
+
+    def hold(self, value: ast.expr) -> ast.expr:
+        """A name for an int that is computed before the loop."""
+        if isinstance(value, ast.Constant) and type(value.value) is int:
+            return value
+        name = ast.copy_location(ast.Name(f"_jm_start{self.b.place(value)}", ast.Load()), value)
+        self.b.rebound |= {name.id}
+        self.first += self.b.simple([value], lambda e, nodes: bind(name.id, _bound(e.make(nodes[0]))))
+        return name
 
     def over(self, target: ast.expr, value: ast.expr) -> Bindings:
         name, args = _called(self.b, value)
@@ -87,9 +109,12 @@ class _Rounds:
 
     def element(self, target: ast.expr, value: ast.expr, index: ast.expr) -> Bindings:
         array = self.b.outside.array(value)
-        if array is None or array.ndim != 1 or not isinstance(target, ast.Name):
+        axis = 0
+        if array is None and (row := self.b.row(value)) is not None:
+            array, axis = row
+        if array is None or array.ndim != axis + 1 or not isinstance(target, ast.Name):
             raise self.refusal()
-        self.sizes.append(ir.Size(array.name, 0))
+        self.sizes.append(ir.Size(array.name, axis))
         element = ast.Subscript(value, index, ast.Load())
         return [(target, ast.copy_location(element, self.node))]
 
@@ -108,9 +133,7 @@ def _enumerated(rounds: _Rounds, parts: list[ast.expr], args: list[ast.expr], ta
         raise rounds.refusal()
     number: ast.expr = rounds.counter
     if args[1:]:
-        if not isinstance(args[1], ast.Constant) or type(args[1].value) is not int:
-            raise rounds.refusal()
-        number = ast.copy_location(ast.BinOp(rounds.counter, ast.Add(), args[1]), rounds.node)
+        number = ast.copy_location(ast.BinOp(rounds.counter, ast.Add(), rounds.hold(args[1])), rounds.node)
     return [(parts[0], number), *rounds.over(parts[1], args[0])]
 
 
@@ -120,10 +143,28 @@ def _reversed(rounds: _Rounds, parts: list[ast.expr], args: list[ast.expr], targ
     return rounds.element(target, args[0], ast.BinOp(ast.Constant(-1), ast.Sub(), rounds.counter))
 
 
+def _ranged(rounds: _Rounds, parts: list[ast.expr], args: list[ast.expr], target: ast.expr) -> Bindings:
+    """``range(start, stop)`` beside arrays."""
+    if not 1 <= len(args) <= 2 or not isinstance(target, ast.Name):
+        raise rounds.refusal()
+    start = rounds.hold(args[0]) if args[1:] else ast.copy_location(ast.Constant(0), args[0])
+    before, (_, stop, _) = _range(rounds.b, [args[-1]])
+    rounds.first += before
+    first = rounds.b.expression(start)
+    count: ir.Expr = stop if first == _ZERO else ir.Binary("sub", stop, first, "pyint")
+    if not isinstance(count, ir.Size):
+        count = ir.Logic("max", (count, _ZERO), "pyint")
+    rounds.sizes.append(count)
+    number = rounds.counter if first == _ZERO else ast.BinOp(rounds.counter, ast.Add(), start)
+    return [(target, ast.copy_location(number, rounds.node))]
+
+
+_ZERO = ir.Const(0, "pyint")
 _OVER: Mapping[str, Callable[[_Rounds, list[ast.expr], list[ast.expr], ast.expr], Bindings]] = {
     "builtins.zip": _zipped,
     "builtins.enumerate": _enumerated,
     "builtins.reversed": _reversed,
+    "builtins.range": _ranged,
 }
 
 
@@ -132,17 +173,23 @@ def _binding(target: ast.expr, value: ast.expr, place: ast.AST) -> ast.stmt:
 
 
 def _backwards(args: Sequence[ast.expr]) -> list[ast.expr]:
-    """``range(a, b)`` from its end: ``range(b - 1, a - 1, -1)``; the same for a step of -1."""
+    """``range(a, b, s)`` from its end: the last of ``n = (b - a + s - 1) // s`` rounds has ``a + (n - 1) * s``."""
     start, stop = (ast.Constant(0), args[0]) if len(args) == 1 else args[:2]
     step = args[2] if len(args) == 3 else ast.Constant(1)
     try:
         by = ast.literal_eval(step)
     except ValueError:
         by = 0
-    if by not in (1, -1) or len(args) > 3 or type(by) is not int:
-        raise refuse("a range from its end with steps other than one")
-    made = [ast.BinOp(stop, ast.Sub(), ast.Constant(by)), ast.BinOp(start, ast.Sub(), ast.Constant(by))]
-    return [ast.fix_missing_locations(ast.copy_location(m, args[0])) for m in (*made, ast.Constant(-by))]
+    if by == 0 or len(args) > 3 or type(by) is not int:
+        raise refuse("a range from its end whose step is no constant")
+    if by in (1, -1):
+        last: ast.expr = ast.BinOp(stop, ast.Sub(), ast.Constant(by))
+    else:
+        length = ast.BinOp(ast.BinOp(stop, ast.Sub(), start), ast.Add(), ast.Constant(by - (1 if by > 0 else -1)))
+        rounds = ast.BinOp(ast.BinOp(length, ast.FloorDiv(), ast.Constant(by)), ast.Sub(), ast.Constant(1))
+        last = ast.BinOp(start, ast.Add(), ast.BinOp(rounds, ast.Mult(), ast.Constant(by)))
+    made = [last, ast.BinOp(start, ast.Sub(), ast.Constant(by)), ast.Constant(-by)]
+    return [ast.fix_missing_locations(ast.copy_location(copy.deepcopy(m), args[0])) for m in made]
 
 
 def _range(b: Builder, args: Sequence[ast.expr]) -> tuple[Block, Bounds]:

@@ -43,6 +43,8 @@ def plain_function(
     carried: Sequence[str],
     results: Sequence[str],
     missing: Mapping[str, Any],
+    *,
+    by_ways: bool = False,
 ) -> FunctionType:
     """The statements as a function of the region's operands that returns the tuple of its results.
 
@@ -50,9 +52,10 @@ def plain_function(
     """
     texts = [*outside.arrays, *outside.scalars]
     names = {text: text if text.isidentifier() else f"_jm_p{i}" for i, text in enumerate(texts)}
+    names |= {text: names[first] for text, first in outside.aliases.items()}
     functions = {text: f"_jm_f{i}" for i, text in enumerate(outside.functions)}
     values = {**outside.functions, LEAVE: Unsupported("region", "a list whose numbers are of another type this time")}
-    given = [*_definitions(outside.nested), *as_statements(nodes)]
+    given = [*_definitions(outside.nested), *as_statements(nodes, by_ways=by_ways)]
     body = [_Rename({**functions, **names}).visit(copy.deepcopy(n)) for n in given]
     give = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in results], ast.Load()))
     parameters = [*(names[t] for t in texts), *carried, *functions.values(), LEAVE, *missing]

@@ -44,6 +44,8 @@ def row_fold(e: Expressions, node: ast.Call) -> ir.Expr | None:
     if found is None:
         return None
     array, parts = found
+    if array.elements:
+        raise refuse(f"the {word} of a list")
     kind = _result(word, array.dtype)
     (axis,) = (i for i, p in enumerate(parts) if isinstance(p, ast.Slice))
     index = tuple(_index(e, p) for i, p in enumerate(parts) if i != axis)

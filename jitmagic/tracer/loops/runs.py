@@ -68,6 +68,9 @@ def _longest(block: Sequence[ast.stmt], *, ends_function: bool) -> int:
         if isinstance(statement, _LOOPS):
             bound |= names_in([statement], stores_only=True) | _written(statement)
             continue
+        if isinstance(statement, ast.If) and any(map(has_return, block[:position])) and _is_plain(statement):
+            bound |= names_in([statement], stores_only=True) | _written(statement)
+            continue
         if not isinstance(statement, ast.Assign | ast.AugAssign):
             return position
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
@@ -75,6 +78,12 @@ def _longest(block: Sequence[ast.stmt], *, ends_function: bool) -> int:
             return position
         bound |= names_in([statement], stores_only=True) | _written(statement)
     return len(block)
+
+
+def _is_plain(statement: ast.stmt) -> bool:
+    """Whether it is made of assignments, branches, loops and returns alone."""
+    known = (ast.Assign, ast.AugAssign, ast.If, ast.For, ast.While, ast.Return, ast.Break, ast.Continue, ast.Pass)
+    return all(isinstance(n, known) for n in ast.walk(statement) if isinstance(n, ast.stmt))
 
 
 def _is_taken_along(node: ast.Return, bound: set[str]) -> bool:
@@ -142,11 +151,14 @@ def _written(statement: ast.stmt) -> set[str]:
     return {n.id for n in found if isinstance(n, ast.Name)}
 
 
-def as_statements(nodes: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """The statements of a region; the value of each ``return`` goes to ``RETURNED``, or to ``returned_parts``."""
+def as_statements(nodes: Sequence[ast.stmt], *, by_ways: bool = False) -> list[ast.stmt]:
+    """The statements of a region; the value of each ``return`` goes to ``RETURNED``, or to ``returned_parts``.
+
+    ``by_ways``: each has variables of its own (``ways``), for numbers of several types.
+    """
     if not any(map(has_return, nodes)):
         return list(nodes)
-    if returns_ways(nodes):
+    if by_ways or returns_ways(nodes):
         return without_returns(numbered(nodes), RETURNED, nodes[0])
     parts = returned_parts(nodes) or []
     fixed = [i for i, part in enumerate(parts) if isinstance(part, ast.Name)]

@@ -127,6 +127,8 @@ class _Slices:
         return None if is_element else self._sliced(array, node.value, index)
 
     def _sliced(self, array: ir.ArrayParameter, owner: ast.expr, index: list[ast.expr]) -> _Part:
+        if array.elements:
+            raise refuse("a slice of a list")
         index = [*index, *[ast.Slice()] * (array.ndim - len(index))]
         axes = [i for i, p in enumerate(index) if isinstance(p, ast.Slice)]
         if len(index) != array.ndim or len(axes) != 1:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.graph.shapes import DataDependentSize
+from jitmagic.tracer.loops.heads import positional
+from jitmagic.tracer.loops.lists import is_many
 from jitmagic.tracer.loops.rules import refuse
 from jitmagic.tracer.rounds import SHORT_LOOP
 from jitmagic.tracer.signals import NotConstant
@@ -89,7 +91,7 @@ def _is_long(value: VariableTracker) -> bool:
         return value.meta.ndim == 1 and not value.meta.scalar
     if isinstance(value, RangeTracker):
         return not value.is_constant or len(value.constant()) > SHORT_LOOP
-    return isinstance(value, ListTracker) and value.held is not None
+    return is_many(value)
 
 
 def prepared(
@@ -101,6 +103,8 @@ def prepared(
 ) -> Prepared:
     """Evaluate the parts of an iterable, in Python's order; those of ``harmless`` syntax get no name."""
     kind = function_of(node.func) if isinstance(node, ast.Call) else None
+    if isinstance(node, ast.Call) and (args := positional(node, kind or "")) is not None:
+        node = node if args is node.args else ast.copy_location(ast.Call(node.func, args, []), node)
     if isinstance(node, ast.Call) and kind in _WITH_PARTS and _is_plain(node):
         return _with_parts(tx, node, names, kind or "", harmless)
     value = tx.eval(node)
@@ -153,6 +157,11 @@ def _kept(node: ast.expr, value: VariableTracker, names: Names, harmless: tuple[
     inside = ast.walk(node.args[0]) if is_len else ast.walk(node)  # type: ignore[attr-defined]  # a call
     if all(isinstance(n, harmless) for n in inside):
         return node
+    if isinstance(value, RangeTracker) and isinstance(node, ast.Call) and _is_plain(node):
+        start, stop, step = value.bounds
+        bounds = {1: (stop,), 2: (start, stop), 3: (start, stop, step)}[len(node.args)]
+        args = [_kept(a, v, names, harmless) for a, v in zip(node.args, bounds, strict=True)]
+        return ast.copy_location(ast.Call(node.func, args, []), node)
     return names.hold(value, node)
 
 
@@ -206,7 +215,7 @@ def _has_len(tx: Evaluator) -> bool:
 def _length(tx: Evaluator, value: VariableTracker) -> VariableTracker:
     if isinstance(value, ArrayTracker) and (value.meta.scalar or not value.meta.ndim):
         raise refuse("a loop over a number")
-    if not isinstance(value, ArrayTracker) and not (isinstance(value, ListTracker) and value.held is not None):
+    if not isinstance(value, ArrayTracker) and not (isinstance(value, ListTracker) and is_many(value)):
         raise refuse(f"a loop over {value.describe()}")
     return value.length(tx)
 

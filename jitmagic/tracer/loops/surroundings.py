@@ -15,25 +15,27 @@ import numpy as np
 from jitmagic.graph import region as ir
 from jitmagic.own_builtins import OWN_BUILTINS
 from jitmagic.tracer.directives import is_disabled, is_opaque
+from jitmagic.tracer.loops.elements import MoreKinds
 from jitmagic.tracer.loops.expressions import Outside
-from jitmagic.tracer.loops.rules import FLOATS, INTS, refuse
+from jitmagic.tracer.loops.lists import is_many, numbers_of, with_tags
+from jitmagic.tracer.loops.rules import refuse
 from jitmagic.tracer.loops.runs import TEMPORARY
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.callables import CallableTracker
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.functions import FunctionTracker, NestedFunction
-from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
-from jitmagic.tracer.variables.sequences import ListTracker, TupleTracker
+from jitmagic.tracer.variables.held import Held
+from jitmagic.tracer.variables.number_kinds import ELEMENTS, PYTHON_NUMBERS, number_kind
+from jitmagic.tracer.variables.sequences import ListTracker, SequenceTracker, TupleTracker
 from jitmagic.tracer.variables.tensor import TensorTracker
 
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
     from jitmagic.tracer.frame import FunctionNode
 
-__all__ = ["Surroundings", "known_function", "scalar_type"]
+__all__ = ["Surroundings", "known_function"]
 
-ELEMENTS = (*INTS, *FLOATS, "bool")
 OWN_FUNCTIONS: Mapping[str, Callable[..., Any]] = {  # for statements that no user wrote
     "_jm_is_dtype": lambda value, name: bool(np.asarray(value).dtype == name),
     "_jm_numpy": lambda value: np.asarray(value)[()],
@@ -55,7 +57,6 @@ _INDEX_PARTS = (
     ast.expr_context,
 )
 CHOICES = 32  # elements of a list of constants
-_LITERALS: Mapping[type, str] = {int: "pyint", float: "pyfloat", bool: "pybool"}
 
 
 @dataclass(slots=True)
@@ -65,6 +66,9 @@ class Surroundings(Outside):
     tx: Evaluator
     rebound: frozenset[str]
     arrays: dict[str, tuple[ir.ArrayParameter, ArrayTracker]] = field(default_factory=dict)
+    lists: dict[str, tuple[SequenceTracker, Held]] = field(default_factory=dict)  # those that are lists, by parameter
+    aliases: dict[str, str] = field(default_factory=dict)  # other texts for a list -> its first
+    wider: dict[str, tuple[str, ...]] = field(default_factory=dict)  # types that the loop stores in lists, by text
     scalars: dict[str, tuple[ir.Var, VariableTracker]] = field(default_factory=dict)
     functions: dict[str, Any] = field(default_factory=dict)  # and what else never changes
     nested: dict[str, FunctionNode] = field(default_factory=dict)  # functions of this frame, by name
@@ -88,9 +92,12 @@ class Surroundings(Outside):
 
     def array(self, node: ast.expr) -> ir.ArrayParameter | None:
         text = ast.unparse(node)
+        text = self.aliases.get(text, text)
         if text in self.arrays:
             return self.arrays[text][0]
         value = self._value(node)
+        if type(value) in (ListTracker, TupleTracker):
+            return self._list(text, value)  # type: ignore[arg-type]  # one of both
         if isinstance(value, TensorTracker):
             raise refuse("a Tensor")
         if not isinstance(value, ArrayTracker) or value.meta.scalar:
@@ -103,12 +110,39 @@ class Surroundings(Outside):
         self.arrays[text] = (made, value)
         return made
 
+    def _list(self, text: str, value: SequenceTracker) -> ir.ArrayParameter:
+        """One parameter for one list, whatever names it has."""
+        for first, (made, _) in self.arrays.items():
+            if made.name in self.lists and self.lists[made.name][0] is value:
+                self.aliases[text] = first
+                return made
+        held = numbers_of(self.tx, value)
+        meta = held.array.meta
+        if meta.dtype.name not in ELEMENTS:
+            raise refuse(f"a list of {meta.dtype}")
+        kinds = tuple(dict.fromkeys((*held.kinds, *self.wider.get(text, ()))))
+        tags = ""
+        if len(kinds) > 1:
+            held = with_tags(self.tx, held, kinds)
+            tags = f"a{len(self.arrays)}"
+            self.arrays[f"_jm_tags{tags}"] = (ir.ArrayParameter(tags, "int8", 1, False, True), held.tags)
+        name, dtype = f"a{len(self.arrays)}", held.array.meta.dtype.name
+        made = ir.ArrayParameter(name, dtype, meta.ndim, False, True, kinds, tags)
+        self.arrays[text] = (made, held.array)
+        self.lists[name] = (value, held)
+        return made
+
+    def widen(self, request: MoreKinds) -> None:
+        """Note that a list needs room for another type."""
+        text = next(t for t, (made, _) in self.arrays.items() if made.name == request.array)
+        self.wider[text] = (*self.wider.get(text, ()), request.kind)
+
     def scalar(self, node: ast.expr) -> ir.Var | None:
         text = ast.unparse(node)
         if text in self.scalars:
             return self.scalars[text][0]
         value = self._value(node)
-        kind = None if value is None else scalar_type(value)
+        kind = None if value is None else number_kind(value)
         if value is None or kind is None:
             return None
         made = ir.Var(f"c{len(self.scalars)}", kind)
@@ -160,9 +194,30 @@ class Surroundings(Outside):
             self.functions[node.id] = function
         return function
 
+    def defaults(self, node: ast.Call) -> Mapping[str, ast.expr]:
+        function = self._value(node.func)
+        assert isinstance(function, FunctionTracker | NestedFunction)
+        code = function.code if isinstance(function, NestedFunction) else function.function.__code__
+        every = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        missing = {*every} - {*every[: len(node.args)], *(k.arg for k in node.keywords)}
+        if not missing:
+            return {}
+        if isinstance(function, NestedFunction):
+            positional, named = [*function.defaults], function.kwdefaults
+        else:
+            positional, named = self.tx.output.builder.defaults_of(self.tx, function)
+        own = every[code.co_argcount - len(positional) : code.co_argcount]
+        defaults = dict(zip(own, positional, strict=True)) | named
+        given = {n: self.tx.realize(v) for n, v in defaults.items() if n in missing}
+        numbers = {n: v.value for n, v in given.items() if isinstance(v, Constant)}
+        is_known = (bool, int, float, type(None))
+        return {n: ast.copy_location(ast.Constant(v), node) for n, v in numbers.items() if type(v) in is_known}
+
     def _nested(self, node: ast.expr, function: NestedFunction) -> NestedFunction | None:
         """A function of this very frame reads the frame's variables, as a piece of its text does."""
-        if function.owner is not self.tx or function.defaults or function.kwdefaults or not isinstance(node, ast.Name):
+        if function.owner is not self.tx or not isinstance(node, ast.Name):
+            return None
+        if (function.defaults or function.kwdefaults) and not _has_constant_defaults(function.node):
             return None
         read = {*function.code.co_freevars, *function.code.co_names}
         if getattr(function.node, "decorator_list", ()) or read & self.rebound:
@@ -174,10 +229,18 @@ class Surroundings(Outside):
 def _known(tx: Evaluator, value: VariableTracker) -> Any:
     """A constant, or a tuple of constants: what a list or tuple holds, however deep; None for anything else."""
     value = tx.realize(value)
+    if is_many(value):
+        return None
     if isinstance(value, TupleTracker | ListTracker):
         found = [_known(tx, item) for item in value.items]
         return None if None in found else tuple(found)
-    return value.value if isinstance(value, Constant) and type(value.value) in _LITERALS else None
+    return value.value if isinstance(value, Constant) and type(value.value) in PYTHON_NUMBERS else None
+
+
+def _has_constant_defaults(node: FunctionNode) -> bool:
+    """Whether what defines a function may be evaluated again."""
+    given = (*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None))
+    return all(isinstance(d, ast.Constant) for d in given)
 
 
 def known_function(tx: Evaluator, node: ast.expr) -> str | None:
@@ -187,22 +250,10 @@ def known_function(tx: Evaluator, node: ast.expr) -> str | None:
         root = root.value
     if not isinstance(root, ast.Name):
         return None
-    if root.id in OWN_NAMES:  # of a statement that the tracer made
-        return OWN_NAMES[root.id]
+    if root.id in OWN_FUNCTIONS:  # of a statement that the tracer made
+        return OWN_NAMES.get(root.id)
     value = tx.eval(node)
     return _FUNCTIONS.get(value.value) if isinstance(value, CallableTracker) else None
-
-
-def scalar_type(value: VariableTracker) -> str | None:
-    if isinstance(value, Constant):
-        return _LITERALS.get(type(value.value))
-    if isinstance(value, SymbolicInt):
-        return "pyint"
-    if isinstance(value, RunTimeNumber):
-        return _LITERALS.get(value.kind)
-    if type(value) is ArrayTracker and value.meta.scalar and value.meta.dtype.name in ELEMENTS:
-        return value.meta.dtype.name
-    return None
 
 
 _BUILTINS = (

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["replaced", "spelled_out"]
+from jitmagic.tracer.loops.rules import refuse
+
+__all__ = ["check_order", "pairs", "replaced", "spelled_out"]
 
 
 def replaced(tree: Any, target: ast.expr, by: ast.expr) -> Any:
@@ -64,3 +66,23 @@ _WAYS: Mapping[type, Callable[[Any, ast.Name], list[ast.stmt]]] = {
     ast.BoolOp: _bool,
     ast.Call: _extreme,
 }
+
+
+def check_order(nodes: Sequence[ast.expr], first: ast.expr, bound: set[str]) -> None:
+    """Refuse that ``first``, which binds names, runs before the rest, if that reads them, or decides about it."""
+    if not bound:
+        return
+    for each in (n for node in nodes for n in ast.walk(replaced(node, first, ast.Constant(0)))):
+        if isinstance(each, ast.BoolOp | ast.IfExp) or (isinstance(each, ast.Name) and each.id in bound):
+            raise refuse(f"{', '.join(sorted(bound))}, which {ast.unparse(first)} changes")
+
+
+def pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """Targets with their values; a value that several targets take is evaluated for each, which changes nothing."""
+    if not isinstance(target, ast.Tuple | ast.List):
+        return [(target, value)]
+    if not isinstance(value, ast.Tuple | ast.List) or len(value.elts) != len(target.elts):
+        raise refuse(f"unpacking {ast.unparse(value)}")
+    if any(isinstance(e, ast.Starred) for e in (*target.elts, *value.elts)):
+        raise refuse(f"unpacking {ast.unparse(value)}")
+    return [pair for t, v in zip(target.elts, value.elts, strict=True) for pair in pairs(t, v)]

@@ -19,9 +19,11 @@ from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.array import ArrayTracker, register_array_method
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.held import Held
 from jitmagic.tracer.variables.iterators import CountedIterator
 from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt, wrap_size
+from jitmagic.tracer.variables.number_kinds import DTYPES, ELEMENTS
 from jitmagic.tracer.variables.sequences import ListTracker, TupleTracker
 
 if TYPE_CHECKING:
@@ -152,11 +154,25 @@ def to_list(tx: Evaluator, array: ArrayTracker, args: Sequence[VariableTracker])
         raise Unsupported("call", f"{array.describe()}.tolist() with arguments")
     if array.python_type() is not np.ndarray or not array.meta.ndim:
         return array.method(tx, "item", [], {})
+    held = _held(tx, array)
+    if held is not None:
+        return ListTracker.holding(held)
     if array.meta.ndim == 1 and not array.meta.is_symbolic and array.meta.dtype.kind in PYTHON_KINDS:
         count = int(array.meta.size)
         if count <= LISTED and not tx.output.differentiating:
             return tx.call_op(TO_LIST, [array], {}) if count else ListTracker([])
     return DeferredList("{0}.tolist()", [snapshot(tx, array)])
+
+
+def _held(tx: Evaluator, array: ArrayTracker) -> Held | None:
+    """Lists whose numbers loops can compute with."""
+    dtype = array.meta.dtype
+    if tx.output.differentiating or dtype.name not in ELEMENTS or type(array) is not ArrayTracker:
+        return None
+    kind = {"b": "pybool", "f": "pyfloat"}.get(dtype.kind, "pyint")
+    wide = np.dtype(DTYPES[kind])
+    copy = snapshot(tx, array) if dtype == wide else array.method(tx, "astype", [Constant(wide)], {})
+    return Held(tx, copy, kind)  # type: ignore[arg-type]  # an array
 
 
 register_array_method("tolist", to_list)
@@ -245,6 +261,8 @@ def snapshot(tx: Evaluator, value: VariableTracker) -> VariableTracker:
     value = tx.realize(value)
     if isinstance(value, ArrayTracker) and not value.meta.scalar:
         return value.method(tx, "copy", [Constant("K")], {})
+    if isinstance(value, ListTracker) and isinstance(value.held, Held):
+        return ListTracker.holding(value.held)
     if isinstance(value, ListTracker):
         return ListTracker([snapshot(tx, v) for v in value.items])
     if type(value) is TupleTracker:

@@ -10,6 +10,7 @@ from jitmagic.tracer.guards import kinds as guard
 from jitmagic.tracer.guards.contents import maxlen_guard
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.deques import DequeTracker
+from jitmagic.tracer.variables.given_numbers import GivenNumbers
 from jitmagic.tracer.variables.sequences import ListTracker
 
 if TYPE_CHECKING:
@@ -20,7 +21,12 @@ __all__ = ["wrap_deque", "wrap_list"]
 
 def wrap_list(builder: Builder, value: list[Any], source: Source) -> VariableTracker:
     """The tracker of a list of the caller (row B33)."""
-    return builder.output.known(value, source) or _growing(builder, value, ListTracker((), source), source)
+    known = builder.output.known(value, source)
+    if known is not None:
+        return known
+    tracker = ListTracker((), source)
+    tracker.given = GivenNumbers(builder, value, source)
+    return _growing(builder, value, tracker, source)
 
 
 def wrap_deque(builder: Builder, value: deque[Any], source: Source) -> VariableTracker:

@@ -12,6 +12,7 @@ from jitmagic.tracer.guards import Source
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import VariableTracker, python_error, type_name
 from jitmagic.tracer.variables.constant import Constant, register_container
+from jitmagic.tracer.variables.given_numbers import GivenNumbers
 from jitmagic.tracer.variables.held import Growing, Held
 from jitmagic.tracer.variables.iterators import CountedIterator, SequenceIterator
 from jitmagic.tracer.variables.lazy import Lazy
@@ -115,7 +116,7 @@ class ListTracker(SequenceTracker):
 
     ``held`` has the numbers of a list that was put together by a loop, until they are asked for one by one.
     ``unread`` gives what a list from outside held before the call, with the guard on its length, until something but
-    appending is done with it: ``_items`` has what was appended until then.
+    appending is done with it: ``_items`` has what was appended until then. ``given`` tells what kind of numbers it had.
     """
 
     kind: type = list
@@ -124,6 +125,7 @@ class ListTracker(SequenceTracker):
     def __init__(self, items: Iterable[VariableTracker], source: Source | None = None) -> None:
         self.held: Held | HeldRows | Growing | None = None
         self.unread: Callable[[], list[VariableTracker]] | None = None
+        self.given: GivenNumbers | None = None
         super().__init__(items, source)
         self.is_changed = False
 
@@ -132,6 +134,11 @@ class ListTracker(SequenceTracker):
         made = cls(())
         made.held = held
         return made
+
+    def hold(self, held: Held) -> None:
+        """These numbers are the contents now."""
+        self.unread, self.held = None, held
+        self._items: list[VariableTracker] = []
 
     @property
     def items(self) -> list[VariableTracker]:
@@ -173,7 +180,11 @@ class ListTracker(SequenceTracker):
         return super().truth(tx) if self.held is None else self.held.length().truth(tx)
 
     def length(self, tx: Evaluator) -> VariableTracker:
-        return super().length(tx) if self.held is None else self.held.length()
+        if self.held is not None:
+            return self.held.length()
+        if self.unread is not None and not self.is_changed and self.given is not None and self.given.is_long:
+            return self.given.length() if self.given.kind else super().length(tx)
+        return super().length(tx)
 
     def like(self, items: Iterable[VariableTracker]) -> SequenceTracker:
         return ListTracker(items)
