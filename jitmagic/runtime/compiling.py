@@ -25,6 +25,7 @@ from jitmagic.runtime.entry import Entry, hold_all
 from jitmagic.runtime.frame import Cells, CompiledFrame, Values
 from jitmagic.runtime.lowering import Lowered
 from jitmagic.runtime.memory import MEMORY
+from jitmagic.runtime.stopping import handing_back
 from jitmagic.runtime.telling import remedy, tell_compile, tell_pending, tell_recompile
 from jitmagic.runtime.touch import touches_arrays
 from jitmagic.tracer.capture import Capture, FrameState, Options
@@ -151,7 +152,7 @@ class Compiler:
             capture,
             frame.form.layout.names,
             frame.names,
-            lowered.run,
+            handing_back(capture, lowered.run) if lowered.direct is None else lowered.run,
             title=frame.form.title,
             takes_cells=frame.is_piece,
             block=self.block(frame),

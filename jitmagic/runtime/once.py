@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -31,14 +31,12 @@ from jitmagic.graph.region_call import RegionCall
 from jitmagic.runtime.compiling import is_tracing, tracing
 from jitmagic.runtime.engine import capture
 from jitmagic.runtime.lowering import Lowered, lower
+from jitmagic.runtime.stopping import OnlyLoop, only_loop
 from jitmagic.tracer.capture import Capture, FrameState, Options
 from jitmagic.tracer.frame import register, span_of
 from jitmagic.tracer.guards.kinds import NAMES
 from jitmagic.tracer.names import names_in
 from jitmagic.tracer.program import make_program
-
-if TYPE_CHECKING:
-    from jitmagic.backends.regions.states import Stopped
 
 __all__ = ["LONG_S", "estimated_seconds", "run_if_long", "run_once"]
 
@@ -63,7 +61,7 @@ def run_once(loop: Loop, namespace: dict[str, Any], filename: str) -> bool:
     function = _as_function(loop, tuple(given), bound, namespace, filename)
     begin = time.perf_counter_ns()
     try:
-        compiled = _compiled(function, given)
+        compiled = _compiled(function, given, bound)
     except Exception:  # a fault of a backend must not reach the user's program: nothing has happened yet
         return False
     if compiled is None:
@@ -74,7 +72,7 @@ def run_once(loop: Loop, namespace: dict[str, Any], filename: str) -> bool:
     except (Bail, JitMagicError):
         return False
     except LoopStopped as stop:
-        stopped = compiled.state_after(stop.error, bound)
+        stopped = compiled.loop.bring(compiled.inputs, stop.error) if compiled.loop is not None else None
         if stopped is None:
             raise stop.error from None
         namespace.update(stopped.values)
@@ -92,6 +90,7 @@ class _Compiled:
     found: Capture
     lowered: Lowered
     inputs: list[Any]
+    loop: OnlyLoop | None
 
     def event(self, loop: Loop, filename: str, elapsed_ns: int) -> CompileEvent:
         """What the card says of it."""
@@ -110,27 +109,6 @@ class _Compiled:
             graph_text=print_graph(self.found.graph),
             lines=tuple(self.lowered.lines),
         )
-
-    def state_after(self, error: BaseException, names: list[str]) -> Stopped | None:
-        """How far the loop came before ``error``, with its arrays brought there; None, and nothing done, if unknown.
-
-        ``names`` are all that it binds.
-        """
-        writing = [node for node in self.found.graph.calls() if node.written()]
-        loops = [node for node in self.found.graph.calls() if _region_of(node) is not None]
-        if self.found.effects or len(loops) != 1 or not set(writing) <= set(loops):
-            return None
-        (node,) = loops
-        if {each.name for each in node.op.call.region.held} != set(names):  # type: ignore[union-attr]  # a loop
-            return None
-        stopped: Stopped | None = getattr(node.op.call.compiled, "stopped", None)  # type: ignore[union-attr]  # a loop
-        places = {p.node: i for i, p in enumerate(self.found.graph.placeholders)}
-        targets = [places[target] for target in node.written() if target in places]
-        if stopped is None or stopped.error is not error or len(targets) < len(stopped.arrays):
-            return None
-        for place, array in zip(targets, stopped.arrays, strict=True):
-            np.copyto(self.inputs[place], array)
-        return stopped
 
 
 def _is_data(value: Any) -> bool:
@@ -152,7 +130,7 @@ def _as_function(
     return FunctionType(code, namespace, "cell_loop")
 
 
-def _compiled(function: FunctionType, given: Mapping[str, Any]) -> _Compiled | None:
+def _compiled(function: FunctionType, given: Mapping[str, Any], bound: list[str]) -> _Compiled | None:
     """The program of the function, if all of it is loops that have a kernel."""
     options = Options(shows_names=True)
     with tracing():
@@ -170,7 +148,7 @@ def _compiled(function: FunctionType, given: Mapping[str, Any]) -> _Compiled | N
         return lowered.run(arguments)
 
     program = make_program(found, tuple(given), names, run, title="a loop", takes_cells=False, block=lambda body: body)
-    return _Compiled(program, found, lowered, inputs)
+    return _Compiled(program, found, lowered, inputs, only_loop(found, bound))
 
 
 def _regions(capture: Capture) -> Iterator[RegionCall]:

@@ -91,11 +91,70 @@ def test_ctrl_c_stops_a_loop_that_runs_for_minutes(function: Any, make: Any, sho
     assert stopped_after(compiled, make(), 2.0) < HANG_S
 
 
+def sweeps(x, y, n):
+    for t in range(n):
+        for i in range(len(x)):
+            x[i] = t
+        for i in range(len(x)):
+            y[i] = 2 * x[i] + 1
+
+
+def fresh(x, n):
+    room = np.zeros(len(x))
+    for t in range(n):
+        for i in range(len(x)):
+            room[i] = t
+            x[i] = room[i]
+    return room
+
+
+def after_a_print(x, n):
+    print("begin")
+    for t in range(n):
+        for i in range(len(x)):
+            x[i] = t
+
+
+def stopped_late_enough(compiled: Any, make: Callable[[], list[Any]], has_begun: Callable[[list[Any]], bool]) -> Any:
+    """The arguments after Ctrl-C in the loop: the first signals may come while the function is compiled."""
+    for delay_s in (0.3, 1.0, 4.0, 16.0):
+        given = make()
+        stopped_after(compiled, tuple(given), delay_s)
+        if has_begun(given):
+            return given
+    pytest.fail("Ctrl-C left nothing of what the loop had written")
+
+
 def test_what_was_written_before_ctrl_c_is_one_of_plain_pythons_states() -> None:
     """All elements before some place have a later round's number than those after it."""
-    compiled = jm.compile(writes)
-    compiled(np.full(50, -1.0), 3)
-    x = np.full(50, -1.0)
-    stopped_after(compiled, (x, 10**9))
-    assert np.unique(x).size <= 2
-    assert (np.diff(x) <= 0).all()
+    for function in (writes, fresh):
+        compiled = jm.compile(function)
+        compiled(np.full(50, -1.0), 3)
+        x, _ = stopped_late_enough(compiled, lambda: [np.full(50, -1.0), 10**9], lambda given: given[0][0] > 2)
+        assert np.unique(x).size <= 2
+        assert (np.diff(x) <= 0).all()
+        assert x[0] - x[-1] in (0, 1)
+
+
+def test_arrays_are_those_of_one_moment() -> None:
+    """One of two loops that alternate is somewhere, the other one has all of this round or of the last."""
+    compiled = jm.compile(sweeps)
+    compiled(np.zeros(50), np.zeros(50), 3)
+    x, y, _ = stopped_late_enough(compiled, lambda: [np.zeros(50), np.zeros(50), 10**9], lambda given: given[0][0] > 9)
+    for each in (x, (y - 1) / 2):
+        assert (np.diff(each) <= 0).all()
+        assert each[0] - each[-1] in (0, 1)
+    if np.unique(x).size > 1:
+        assert (y == 2 * x[-1] + 1).all()
+    else:
+        assert y[0] in (2 * x[0] + 1, 2 * x[0] - 1)
+
+
+def test_what_happened_before_the_loop_is_not_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    """A call that prints first has either printed, or done nothing at all."""
+    compiled = jm.compile(after_a_print)
+    compiled(np.zeros(50), 3)
+    capsys.readouterr()
+    x = np.zeros(50)
+    stopped_after(compiled, (x, 10**9), 2.0)
+    assert capsys.readouterr().out or not x.any()

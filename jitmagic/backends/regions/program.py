@@ -61,6 +61,7 @@ class RegionProgram:
         self.region = region
         self.kernel = kernel
         self.stopped: Stopped | None = None
+        self.hands_back = False  # whether somebody waits for LoopStopped
         self.tables = [_table(*wanted) for wanted in made.inner_loops]
         self.source = _text(region, made)
         scope: dict[str, Any] = {
@@ -89,7 +90,7 @@ class RegionProgram:
                 raise_interrupt()
             except BaseException as error:
                 self.stopped = None if listened(result & ~0xFF, _FLAGS) else state_of(self.region, out, arrays, error)
-                if self.stopped is not None and self.region.held:
+                if self.stopped is not None and self.hands_back:
                     raise LoopStopped(error, self.stopped.line) from None
                 raise
         raise Bail
