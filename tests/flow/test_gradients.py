@@ -158,10 +158,10 @@ def test_random_draws_are_made_once() -> None:
 def test_an_operation_without_a_rule_stops_as_it_does_on_the_tape() -> None:
     def f(x: Any) -> Any:
         while x.max() > 1:
-            x = np.union1d(x * 0.5, x * 0.25)
+            x = (x * 0.5).byteswap()
         return x.sum()
 
-    with pytest.raises(jm.JitMagicError, match="union1d has no gradient"):
+    with pytest.raises(jm.JitMagicError, match="byteswap has no gradient"):
         jm.grad(f)(np.array([1.0, 2.0, 3.0, 4.0]))
 
 
