@@ -60,6 +60,9 @@ ROWS = [
     Row("DICT_KEYS", "p = {'a': 1.0}\ndef f(x): return x * len(p)", "q = {'b': 2.0}", "p['b'] = 2.0"),
     Row("EQUALS_MATCH", "s = {1}\ndef f(x): return x * 2 if 2 in s else x", "t = {2}", "s.add(2)"),
     Row("ERRSTATE", "def f(x): return x / (x - 1.0)", "np.set_printoptions(precision=3)", "np.seterr(divide='raise')"),
+    Row("WARNINGS", "import warnings\nwarnings.resetwarnings()\nwarnings.simplefilter('ignore')\n"
+        "def f(x):\n    warnings.warn('seen')\n    return x * 2",
+        "warnings.filterwarnings('ignore', 'other')", "warnings.simplefilter('error')"),
     Row("FUNCTION_MATCH", HELPER, "g.__doc__ = 'new'", "def g(x): return x - 1"),
     Row("ID_MATCH", "D = np.float32\ndef f(x): return x.astype(D)", "E = np.float16", "D = np.float16"),
     Row("LIST_LENGTH", "p = [1.0]\ndef f(x): return x * len(p)", "p[0] = 2.0", "p.append(3.0)"),
