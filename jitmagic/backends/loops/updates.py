@@ -23,6 +23,7 @@ __all__ = [
     "is_plain_path",
     "is_plain_ufunc",
     "is_plain_update",
+    "is_presumed_new",
     "is_subscript",
     "loop_of",
     "loops_in_place",
@@ -180,7 +181,7 @@ class _Lives:
                 self.last[node] = k
             if isinstance(step, Launch):
                 self.made.update(step.built.outputs.values())
-            elif _is_update(step.node) or _is_new(step.node) or _is_written(step.node):
+            elif _is_update(step.node) or _is_new(step.node) or _is_written(step.node) or is_presumed_new(step.node):
                 self.made.add(step.node)
             if isinstance(step, Call) and step.node.view_of is not None:
                 owner = step.node.view_of
@@ -196,6 +197,18 @@ def _is_new(node: Node) -> bool:
     """Whether a call gives an array of its own: everything that could be a loop does."""
     lower = getattr(node.op, "lower", None)
     return lower is not None and not isinstance(lower, View) and node.view_of is None
+
+
+def is_presumed_new(node: Node) -> bool:
+    """Whether a function of NumPy made the array, and hardly ever gives one that it was given.
+
+    Who wants its memory asks when the array is there (``numba_cpu.owning``).
+    """
+    call = node.op.call if node.op is not None else None
+    is_array = isinstance(node.meta, ArrayMeta) and not node.meta.scalar and node.meta.ndim > 0
+    home = getattr(call, "__module__", None) or getattr(getattr(call, "__objclass__", None), "__module__", None)
+    is_known = isinstance(call, np.ufunc) or str(home).partition(".")[0] == "numpy"
+    return is_array and is_known and node.kind == "call" and node.view_of is None and not _is_new(node)
 
 
 def _is_written(node: Node) -> bool:

@@ -46,8 +46,10 @@ from jitmagic.backends.numba_cpu.committing import put_back, write_copies, write
 from jitmagic.backends.numba_cpu.conditions import listened, quiet
 from jitmagic.backends.numba_cpu.folds import combine_source
 from jitmagic.backends.numba_cpu.joining import join_of, write_join
+from jitmagic.backends.numba_cpu.owning import claimed, owned
 from jitmagic.backends.numba_cpu.picking import fixed_ranges, picked_of, write_picked
 from jitmagic.backends.numba_cpu.questions import is_unheard, lines_of, may_warn, step_node, unheard_form
+from jitmagic.backends.numba_cpu.retaining import retained
 from jitmagic.backends.numba_cpu.scratch import Kind, Scratch
 from jitmagic.backends.numba_cpu.scratch_lines import with_memory
 from jitmagic.backends.numba_cpu.sizes import packed_strides, polynomial_text, product
@@ -87,6 +89,7 @@ class Writer:
     fresh: list[tuple[int, Node]] = field(default_factory=list)  # lines that may make an array, and of which node
     shown: set[Node] = field(default_factory=set)  # whose memory outputs show
     in_place: set[Node] = field(default_factory=set)
+    claimed: set[Node] = field(default_factory=set)  # made by NumPy, and written into later
     loops: dict[Node, frozenset[int]] = field(default_factory=dict)
     outputs: dict[Node, Node] = field(default_factory=dict)  # ufuncs, and the operand that their result replaces
     written: dict[Node, list[str]] = field(default_factory=dict)  # by a loop, in the order of its items
@@ -181,9 +184,7 @@ class Writer:
         write_copies(self, self.copies)
         results = self.plan.results
         self.lines.append(f"    return [{', '.join(self.names[n] for n in results)}]")
-        handed_out = {self.names.get(node.storage) for node in results}
-        fresh = [(k, n) for k, n in self.fresh if self.names[n] not in handed_out]
-        lines, kinds = with_memory(self, fresh)
+        lines, kinds = with_memory(self, retained(self.plan, self.fresh, self.names))
         self.scope |= {"spaces": [], "Scratch": Scratch, "kinds": kinds, "saved": self.saved}
         return "\n".join(lines) + "\n"
 
@@ -235,7 +236,8 @@ class Writer:
         if picked is not None:
             write_picked(self, picked, node)
             return
-        self.lines.append(f"    {name} = {self.call_text(node)}")
+        claim = f"; {name} = owned({name})" if node in self.claimed else ""
+        self.lines.append(f"    {name} = {self.call_text(node)}{claim}")
         self.bind_sizes(node)
 
     def target(self, value: Node) -> str:
@@ -252,9 +254,8 @@ class Writer:
     def write_over(self, node: Node) -> None:
         """Put the result where an operand was that nobody reads again."""
         assert node.op is not None
-        operands = ", ".join(self.text(a) for a in node.args)
         name = self.names[node] = self.names[self.outputs[node]]
-        self.lines.append(f"    {self.constant(node.op.call, 'f')}({operands}, out={name})")
+        self.lines.append(f"    {self.constant(node.op.call, 'f')}({', '.join(map(self.text, node.args))}, out={name})")
 
     def loop(self, node: Node) -> None:
         """Run a loop; what it writes are copies, or arrays that nobody reads again."""
@@ -474,18 +475,16 @@ def write_host(
     ``copies`` the ``copy_into`` nodes that follow when all has been computed, ``old`` what each kernel that changes
     inputs keeps of them.
     """
-    has_products = calls_products(plan.steps)
-    writer = Writer(plan, natives, chains=chained(together), targets=direct, has_products=has_products)
-    writer.copies, writer.old = copies, old
+    writer = Writer(plan, natives, chains=chained(together), targets=direct, has_products=calls_products(plan.steps))
+    writer.copies, writer.old, writer.claimed = copies, old, claimed(plan)
     writer.scope |= {
-        "empty": np.empty,
-        "zeros": np.zeros,
-        "ndarray": np.ndarray,
+        **{name: getattr(np, name) for name in ("empty", "zeros", "ndarray")},
         "Bail": Bail,
         "listened": listened,
         "put_back": put_back,
         "parts": parts,
         "copy_layout": copy_layout,
+        "owned": owned,
         "kept": list(natives.values()),
     }
     source = writer.write()

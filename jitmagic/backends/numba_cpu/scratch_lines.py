@@ -16,7 +16,7 @@ from jitmagic.backends.numba_cpu.scratch import IS_ENABLED, LEAST_BYTES, Kind
 from jitmagic.backends.numba_cpu.small_arrays import names_that_stay, without_small
 from jitmagic.graph import ArrayMeta, Node
 
-__all__ = ["kind_of", "with_memory", "with_scratch"]
+__all__ = ["kind_of", "large_kind", "with_memory", "with_scratch"]
 
 # (asking first whether there is one would let another thread take it in between)
 BORROW = (
@@ -53,7 +53,7 @@ def with_scratch(
     """
     found, kinds = list(lines), dict[Kind, int]()
     for place, node in fresh:
-        kind = _kind(node)
+        kind = large_kind(node)
         line = MAKES.fullmatch(found[place])
         if kind is None or line is None:
             continue
@@ -70,7 +70,7 @@ def with_scratch(
     return found, list(kinds)
 
 
-def _kind(node: Node) -> Kind | None:
+def large_kind(node: Node) -> Kind | None:
     """What the array of a node is like, if that is known, and if it is large and dense."""
     kind = kind_of(node.meta) if isinstance(node.meta, ArrayMeta) else None
     return kind if kind is not None and kind.nbytes >= LEAST_BYTES else None

@@ -63,7 +63,27 @@ def rejected(x: Any) -> Any:
     return x[x > 0.5].sum() + x[::2].copy().max()
 
 
-@pytest.mark.parametrize("function", [update, chain, rejected], ids=lambda f: f.__name__)
+def rolled(x: Any) -> Any:
+    """What NumPy makes between kernels: their temporaries must not be kept beside it."""
+    y = x.reshape(250, 400)
+    a = np.tanh(np.roll(y, 1, axis=0) * 0.5) @ np.ones((400, 400))
+    b = np.sort(np.roll(np.cumsum(y, axis=1), 1, axis=0), axis=-1)
+    a -= np.mean(b, axis=1, keepdims=True)
+    return a, np.floor(np.roll(a * y, 1, axis=0)) - a.max(axis=1, keepdims=True)
+
+
+def over_a_sort(x: Any) -> Any:
+    """The result of a kernel lies where the sorted array was."""
+    return np.sort(x) * 3.0 - np.abs(x)
+
+
+def ufunc_over_a_roll(x: Any) -> Any:
+    return np.add(np.roll(x, 1).reshape(250, 400).T, 1.5)
+
+
+@pytest.mark.parametrize(
+    "function", [update, chain, rejected, rolled, over_a_sort, ufunc_over_a_roll], ids=lambda f: f.__name__
+)
 def test_temporaries_die_as_early_as_in_numpy(function: Callable[..., Any]) -> None:
     compiled, plain = peaks(function, lambda: (np.random.default_rng(0).random(100_000),))
     assert compiled <= plain + BOOKKEEPING

@@ -16,8 +16,8 @@ N = 20_000  # elements: large enough for memory that is kept
 def parts(x: Any) -> Any:
     y = np.sort(x) * 2.0 + 1.0
     y[1:] += y[:-1] * 0.5
-    z = np.cumsum(y) - y
-    return np.sort(z)[::-1] * 0.5, y[3:]
+    z = y * 3.0 - 1.0
+    return np.sort(z)[::-1] * 0.5 + z[::-1], y[3:]
 
 
 def compiled_parts() -> Any:
