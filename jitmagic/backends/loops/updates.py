@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Mapping, Sequence
 
@@ -199,16 +200,24 @@ def _is_new(node: Node) -> bool:
     return lower is not None and not isinstance(lower, View) and node.view_of is None
 
 
+WORTH_ASKING = 1 << 16  # bytes: a smaller array takes less time to make than to ask about
+
+
 def is_presumed_new(node: Node) -> bool:
-    """Whether a function of NumPy made the array, and hardly ever gives one that it was given.
+    """Whether a function of NumPy made the array, which is large, and hardly ever gives one that it was given.
 
     Who wants its memory asks when the array is there (``numba_cpu.owning``).
     """
-    call = node.op.call if node.op is not None else None
-    is_array = isinstance(node.meta, ArrayMeta) and not node.meta.scalar and node.meta.ndim > 0
+    call, meta = node.op.call if node.op is not None else None, node.meta
+    if (
+        not isinstance(meta, ArrayMeta)
+        or meta.scalar
+        or math.prod(meta.hint_shape) * meta.dtype.itemsize < WORTH_ASKING
+    ):
+        return False
     home = getattr(call, "__module__", None) or getattr(getattr(call, "__objclass__", None), "__module__", None)
     is_known = isinstance(call, np.ufunc) or str(home).partition(".")[0] == "numpy"
-    return is_array and is_known and node.kind == "call" and node.view_of is None and not _is_new(node)
+    return is_known and node.kind == "call" and node.view_of is None and not _is_new(node)
 
 
 def _is_written(node: Node) -> bool:
