@@ -27,7 +27,7 @@ from jitmagic.ops.record import Arguments, Inferred, Sample
 from jitmagic.ops.refusals import refuse, run_hollow
 from jitmagic.ops.registry import op
 
-__all__ = ["convolution", "convolution_input", "convolution_weight", "fold", "out_size", "unfold"]
+__all__ = ["convolution", "convolution_input", "convolution_weight", "fold", "out_size", "places_of", "unfold"]
 
 Array = Any  # an ndarray; its stubs refuse indices that are put together
 Sizes = tuple[int, ...]
@@ -76,6 +76,14 @@ def _places(kernel: Any, out: Sizes, stride: Sizes, dilation: Sizes) -> Iterator
         yield tuple(
             slice(i * d, i * d + (n - 1) * s + 1, s) for i, d, n, s in zip(offset, dilation, out, stride, strict=True)
         )
+
+
+def places_of(sizes: Sizes, kernel: Sizes, stride: Sizes, dilation: Sizes) -> Iterator[tuple[slice, ...]]:
+    """For each place of the kernel, in order, what it meets of an input of spatial shape ``sizes`` without padding.
+
+    Raises RuntimeError for a kernel larger than that.
+    """
+    return _places(kernel, _out_sizes(sizes, kernel, stride, ((0, 0),) * len(sizes), dilation), stride, dilation)
 
 
 def _padded(x: Array, padding: Pairs, value: float = 0.0) -> Array:
