@@ -66,9 +66,18 @@ def _places(x: Any, edges: Any) -> tuple[Any, Any]:
     return np.clip(place, 0, last), is_inside
 
 
+def _kept(x: Any, axes: int) -> Any:
+    return np.real(x) if axes == 1 else x
+
+
 def _of_density(g: Any, ans: Any, total: Any, edges: tuple[Any, ...]) -> tuple[Any, list[Any]]:
-    """The cotangents of the sums in the bins and of each axis of edges, of ``sums / areas / total``; areas are real."""
-    widths = [np.reshape(np.real(np.diff(e)), (-1,) + (1,) * (len(edges) - i - 1)) for i, e in enumerate(edges)]
+    """The cotangents of the sums in the bins and of each axis of edges, of ``sums / areas / total``.
+
+    NumPy takes the real part of the widths of complex elements if there is one axis.
+    """
+    widths = [
+        np.reshape(_kept(np.diff(e), len(edges)), (-1,) + (1,) * (len(edges) - i - 1)) for i, e in enumerate(edges)
+    ]
     area: Any = 1
     for width in widths:
         area = area * width
@@ -76,7 +85,7 @@ def _of_density(g: Any, ans: Any, total: Any, edges: tuple[Any, ...]) -> tuple[A
     found = []
     for i, width in enumerate(widths):
         others = tuple(k for k, _ in enumerate(edges) if k != i)
-        share = np.reshape(np.sum(np.real(-g * ans) / width, axis=others, keepdims=True), -1)
+        share = np.reshape(np.sum(_kept(-g * ans, len(edges)) / width, axis=others, keepdims=True), -1)
         found.append(np.pad(share, (1, 0)) - np.pad(share, (0, 1)))
     return of_sums, found
 
