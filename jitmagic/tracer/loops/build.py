@@ -204,12 +204,13 @@ class Builder:
 
     def inlined(self, node: ast.Call, result: str, function: Any = None) -> list[ast.stmt]:
         """The body of a function, by default of the one that is called by its name."""
+        is_named = function is None and not isinstance(node.func, ast.Lambda)
         if function is None:
-            function = node.func if isinstance(node.func, ast.Lambda) else self.outside.callee(node.func)
+            function = self.outside.callee(node.func) if is_named else node.func
         if function is None or len(self.copies) >= COPIES:
             raise refuse(f"the call {ast.unparse(node)}")
         serial = self.copies.setdefault(self.place(node), len(self.copies) + 1)
-        defaults = {} if isinstance(function, ast.Lambda) else self.outside.defaults(node)
+        defaults = self.outside.defaults(node) if is_named else {}
         made = body_of(node, function, result, serial, self._is_array, defaults)
         own: list[ast.expr] = [ast.Name(n, ast.Del()) for n in sorted(names_in(made, stores_only=True))]
         return [ast.fix_missing_locations(ast.copy_location(ast.Delete(own), node)), *made] if own else made
