@@ -28,6 +28,13 @@ Affine = dict[str, int]  # name of a counter, parameter, size or variable -> fac
 _NONE: frozenset[str] = frozenset()
 
 
+def _is_counter(value: ir.Expr, loop: ir.For) -> bool:
+    """Whether a value is the counter of a loop itself, and not what an array holds there."""
+    while isinstance(value, ir.Cast) and "int" in value.type and "int" in value.operand.type:
+        value = value.operand
+    return isinstance(value, ir.Var) and value.name == loop.variable.name
+
+
 def statements(block: tuple[ir.Stmt, ...]) -> Iterator[ir.Stmt]:
     """Every statement, inner ones included."""
     for each in block:
@@ -75,7 +82,7 @@ class Ranges:
             if isinstance(each, ir.For) and self._is_known(each):
                 self.counters[each.variable.name] = each
                 bind = each.body[0]
-                if isinstance(bind, ir.Assign) and assigned[bind.variable.name] == 1:
+                if isinstance(bind, ir.Assign) and assigned[bind.variable.name] == 1 and _is_counter(bind.value, each):
                     self.aliases[bind.variable.name] = each.variable.name
 
     def _is_known(self, loop: ir.For) -> bool:
