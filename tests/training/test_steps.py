@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import jitmagic as jm
-from tests.training.worlds import PRELUDE, same_steps
-
-FIVE = [f"step(model, opt, X[{i}], Y[{i}])" for i in range(5)]
-
-STEP = """
-def step(model, opt, x, y):
-    opt.zero_grad()
-    loss = cross_entropy(model(x), y)
-    loss.backward()
-    opt.step()
-    return loss
-"""
+from tests.training.worlds import FIVE, PRELUDE, STEP, same_steps
 
 OPTIMIZERS: list[tuple[str, int]] = [
     ("SGD(params, lr=0.1)", 1),
@@ -119,93 +106,6 @@ def step(model, opt, x, y):
 """
     )
     same_steps(text, FIVE, entries=1)
-
-
-SCHEDULES = [
-    "StepLR(opt, 2)", "MultiStepLR(opt, [1, 3])", "ExponentialLR(opt, 0.9)", "CosineAnnealingLR(opt, 4)",
-    "LinearLR(opt, total_iters=3)", "PolynomialLR(opt, 4)", "ConstantLR(opt)", "OneCycleLR(opt, 0.5, total_steps=9)",
-    "SequentialLR(opt, [s.LinearLR(opt, total_iters=2), s.ExponentialLR(opt, 0.5)], [2])",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("schedule", SCHEDULES)
-def test_a_step_of_a_schedule(schedule: str) -> None:
-    """No epoch and no rate becomes a constant of the entry."""
-    text = (
-        PRELUDE
-        + f"""
-s = jm.optim.lr_scheduler
-opt = jm.optim.SGD(model.parameters(), lr=0.1{", momentum=0.9" if "OneCycle" in schedule else ""})
-scheduler = s.{schedule}
-def step(model, opt, x, y):
-    opt.zero_grad()
-    loss = cross_entropy(model(x), y)
-    loss.backward()
-    opt.step()
-    scheduler.step()
-    return loss
-"""
-    )
-    calls = [f"step(model, opt, X[{i}], Y[{i}])" for i in range(7)]
-    cycles = "OneCycle" in schedule  # its momentum is a number that the steps decide on
-    same_steps(text, calls, entries=None if cycles else 1)
-
-
-def test_a_plateau() -> None:
-    text = (
-        PRELUDE
-        + """
-opt = jm.optim.SGD(model.parameters(), lr=0.5)
-scheduler = jm.optim.lr_scheduler.ReduceLROnPlateau(opt, patience=0, threshold=0.5)
-def step(model, opt, x, y):
-    opt.zero_grad()
-    loss = cross_entropy(model(x), y)
-    loss.backward()
-    opt.step()
-    scheduler.step(loss)
-    return loss
-"""
-    )
-    same_steps(text, FIVE, entries=1)
-
-
-def test_a_schedule_before_the_optimizer_is_plain_python() -> None:
-    """What the schedule changes is read after it: only a graph break gets that right."""
-    text = (
-        PRELUDE
-        + """
-opt = jm.optim.SGD(model.parameters(), lr=0.5)
-scheduler = jm.optim.lr_scheduler.ExponentialLR(opt, 0.5)
-def step(model, opt, x, y):
-    opt.zero_grad()
-    loss = cross_entropy(model(x), y)
-    loss.backward()
-    scheduler.step()
-    rate = opt.param_groups[0]["lr"]
-    opt.step()
-    scheduler.step()
-    return loss, rate, scheduler.get_last_lr(), scheduler.last_epoch
-"""
-    )
-    same_steps(text, FIVE, breaks=None)
-
-
-def test_a_schedule_by_a_function_of_the_user() -> None:
-    text = (
-        PRELUDE
-        + """
-opt = jm.optim.SGD(model.parameters(), lr=0.5)
-scheduler = jm.optim.lr_scheduler.LambdaLR(opt, lambda epoch: 1 / (1 + epoch))
-def step(model, opt, x, y):
-    opt.zero_grad()
-    loss = cross_entropy(model(x), y)
-    loss.backward()
-    opt.step()
-    scheduler.step()
-    return loss
-"""
-    )
-    same_steps(text, FIVE, breaks=None)
 
 
 def test_dropout_draws_the_same_numbers() -> None:
@@ -493,48 +393,6 @@ def step(model, opt, x, y):
 """
     )
     same_steps(text, FIVE[:3], breaks=None)
-
-
-def test_hooks_on_leaves_run() -> None:
-    text = (
-        PRELUDE
-        + """
-opt = jm.optim.SGD(model.parameters(), lr=0.1)
-seen = []
-"""
-        + STEP
-    )
-    hook = "!handle = model.first.weight.register_hook(lambda g: (seen.append(float(g.numpy().sum())), g * 2)[1])"
-    calls = [FIVE[0], hook, FIVE[1], FIVE[2], "!handle.remove()", FIVE[3]]
-    same_steps(text, calls, breaks=None)
-
-
-def test_parameters_that_are_replaced() -> None:
-    text = PRELUDE + "opt = jm.optim.Adam(model.parameters(), lr=0.1)\n" + STEP
-    replace = "!model.second.weight = nn.Parameter(np.ones((3, 7), DTYPE), requires_grad=True)"
-    again = "!opt = jm.optim.Adam(model.parameters(), lr=0.1)"
-    calls = [FIVE[0], FIVE[1], replace, FIVE[2], again, FIVE[3], FIVE[4], FIVE[0]]
-    same_steps(text, calls)
-
-
-def test_a_state_that_is_loaded() -> None:
-    text = PRELUDE + "from copy import deepcopy\nopt = jm.optim.Adam(model.parameters(), lr=0.1)\n" + STEP
-    calls = [FIVE[0], FIVE[1], "!known = deepcopy(opt.state_dict())", FIVE[2], "!opt.load_state_dict(known)", *FIVE]
-    same_steps(text, calls, entries=2)
-
-
-def test_a_batch_of_another_size() -> None:
-    text = PRELUDE + "opt = jm.optim.SGD(model.parameters(), lr=0.1)\n" + STEP
-    sizes = [6, 4, 5, 3, 6, 2]
-    calls = [f"step(model, opt, X[{i}][:{n}], Y[{i}][:{n}])" for i, n in enumerate(sizes)]
-    same_steps(text, calls, breaks=None)
-
-
-def test_under_no_grad_there_is_nothing_to_differentiate() -> None:
-    text: Any = PRELUDE + "opt = jm.optim.SGD(model.parameters(), lr=0.1)\n" + STEP
-    text += "def quiet(*args):\n    with jm.no_grad():\n        return step(*args)\n"
-    calls = [FIVE[0], "quiet(model, opt, X[1], Y[1])", FIVE[2]]
-    same_steps(text, calls, breaks=None)
 
 
 @pytest.mark.parametrize("product", ["x @ w.T", "np.dot(x, w.T)", "x @ w.T.copy('F')", "x[None] @ w.T"])

@@ -17,10 +17,20 @@ import numpy as np
 
 import jitmagic as jm
 
-__all__ = ["PRELUDE", "World", "same_steps"]
+__all__ = ["FIVE", "PRELUDE", "STEP", "World", "same_steps"]
 
 _serial = itertools.count()
 
+FIVE = [f"step(model, opt, X[{i}], Y[{i}])" for i in range(5)]
+
+STEP = """
+def step(model, opt, x, y):
+    opt.zero_grad()
+    loss = cross_entropy(model(x), y)
+    loss.backward()
+    opt.step()
+    return loss
+"""
 PRELUDE = """
 rng = np.random.default_rng(0)
 draws = np.random.default_rng(5)

@@ -15,13 +15,29 @@ from tests.conformance.language import (
     effects,
     functions,
     generators,
+    handling,
     library,
+    records,
     stories,
     studies,
 )
 from tests.conformance.runner import Outcome, Program, run
 
-FAMILIES = (functions, control, generators, classes, library, effects, data, studies, stories, breaking, callees)
+FAMILIES = (
+    functions,
+    control,
+    handling,
+    generators,
+    classes,
+    records,
+    library,
+    effects,
+    data,
+    studies,
+    stories,
+    breaking,
+    callees,
+)
 ROWS = [row for family in FAMILIES for row in family.ROWS]
 
 
