@@ -160,7 +160,7 @@ def _check_value(value: Any, name: str) -> None:
 
 
 def _kind(value: Any) -> str:
-    return "None" if value is None else f"a {type(value).__name__}"
+    return "None" if value is None else f"a {type(raw(value)).__name__}"
 
 
 def _cotangents(found: Any, value: Any) -> list[Any]:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from jitmagic.errors import Unsupported
+from jitmagic.ops.quiet import Quiet
 from jitmagic.ops.registry import by_name
-from jitmagic.tracer.call_rows import Handler
+from jitmagic.tracer.call_rows import Handler, row_of
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.array import ArrayTracker
@@ -19,8 +20,8 @@ from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant, is_literal, run, wrap_constant
 from jitmagic.tracer.variables.deferred import text_by
 from jitmagic.tracer.variables.functions import FunctionTracker
-from jitmagic.tracer.variables.number import RunTimeNumber
-from jitmagic.tracer.variables.sequences import ListTracker
+from jitmagic.tracer.variables.number import RunTimeNumber, wrap_size
+from jitmagic.tracer.variables.sequences import ListTracker, TupleTracker
 
 __all__ = ["ROWS"]
 
@@ -90,6 +91,33 @@ def _einsum_path(tx: Evaluator, subscripts: VariableTracker, *operands: Variable
     return run(lambda: np.einsum_path(subscripts.constant(), *arrays, **named))
 
 
+def _array(tx: Evaluator, *args: VariableTracker, **kwargs: VariableTracker) -> VariableTracker:
+    """``np.array``; more axes before those of an array that is not copied are a view."""
+    lead = _axes_before(args, kwargs)
+    if not lead:
+        return tx.call_form(*row_of(np.array), args, kwargs)
+    shape = [*([1] * lead), *args[0].meta.shape]  # type: ignore[attr-defined]  # an ArrayTracker
+    return args[0].method(tx, "reshape", [TupleTracker(list(map(wrap_size, shape)))], {})
+
+
+def _axes_before(args: tuple[VariableTracker, ...], kwargs: dict[str, VariableTracker]) -> int:
+    """How many axes ``ndmin`` adds, where ``reshape`` gives the same view: base, strides and all; else 0."""
+    if len(args) != 1 or not isinstance(args[0], ArrayTracker) or args[0].meta.scalar:
+        return 0
+    if "copy" not in kwargs or not all(isinstance(v, Constant) for v in kwargs.values()):
+        return 0
+    known = {k: v.constant() for k, v in kwargs.items()}
+    small = args[0].meta.standin()
+    with Quiet():
+        try:
+            found = np.array(small, **known)
+        except (TypeError, ValueError):
+            return 0  # NumPy's own words, where it is called
+    like = small.reshape((1,) * (found.ndim - small.ndim) + small.shape)
+    is_view = np.may_share_memory(found, small) and found.dtype is small.dtype and found.strides == like.strides
+    return found.ndim - small.ndim if is_view else 0
+
+
 def _copied(function: Any) -> Handler:
     def call(tx: Evaluator, value: VariableTracker, *rest: VariableTracker) -> VariableTracker:
         if isinstance(value, ArrayTracker) and not value.meta.scalar and not rest:
@@ -126,6 +154,7 @@ ROWS: dict[Any, Handler] = {
     np.einsum_path: _einsum_path,
     np.min_scalar_type: _min_scalar_type,
     np.fromiter: _from_iterator,
+    np.array: _array,
     copy.copy: _copied(copy.copy),
     copy.deepcopy: _copied(copy.deepcopy),
 }

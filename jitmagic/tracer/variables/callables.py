@@ -91,12 +91,12 @@ class NumpyFunction(CallableTracker):
     def call(
         self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
     ) -> VariableTracker:
+        if self.value in tx.language.builtins:
+            return tx.language.call_builtin(tx, self, args, kwargs)
         found = lookup(self.value)
         if found is not None:
             args, kwargs = with_sizes(tx, self.value, args, kwargs)
             return tx.call_form(*found, args, kwargs)
-        if self.value in tx.language.builtins:
-            return tx.language.call_builtin(tx, self, args, kwargs)
         if self.value in OF_THE_GLOBAL:
             generator = tx.output.builder.constant_object(tx, OF_THE_GLOBAL[self.value].__self__)
             return generator.method(tx, OF_THE_GLOBAL[self.value].__name__, args, kwargs)
