@@ -174,6 +174,9 @@ def _var(r: Ranges, expr: ir.Var) -> int:
     name = r.aliases.get(expr.name, expr.name)
     if name in r.fixed:
         return ARGUMENT_BITS
+    held = r.assigned.get(name)
+    if held and all(isinstance(v, ir.Const) for v in held):
+        return max(r.bits(v) for v in held)
     return r.counter_bits[name] if name in r.counters else WORD_BITS
 
 

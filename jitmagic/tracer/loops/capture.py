@@ -204,7 +204,7 @@ def _capture(
     last, results = _results(needed, start, builder.types)
     first = [ir.Assign(tag(n), ir.Const(CODES[k.place], "pyint")) for n, k in start.items()]
     arrays = tuple(replace(p, is_written=p.name in builder.written) for p, _ in outside.arrays.values())
-    _check_sharing(arrays, [t for _, t in outside.arrays.values()])
+    _check_writes(tx, arrays, [t for _, t in outside.arrays.values()])
     if not results and not builder.written:
         raise refuse("a loop that gives no number and writes no array")
     scalars = [ir.ScalarParameter(v.name, v.type) for v, _ in outside.scalars.values()]
@@ -407,9 +407,13 @@ def _result_meta(variable: ir.Var) -> Meta:
     return PyMeta(python) if python is not None else ArrayMeta(np.dtype(variable.type), scalar=True)
 
 
-def _check_sharing(arrays: Sequence[ir.ArrayParameter], trackers: Sequence[ArrayTracker]) -> None:
-    """A written array must be the only name of its memory in the region."""
+def _check_writes(tx: Evaluator, arrays: Sequence[ir.ArrayParameter], trackers: Sequence[ArrayTracker]) -> None:
+    """A written array must be writeable, and the only name of its memory in the region."""
     owners = [t.node.storage for t in trackers]
-    for parameter, owner in zip(arrays, owners, strict=True):
+    for parameter, tracker, owner in zip(arrays, trackers, owners, strict=True):
+        meta = tracker.node.meta
+        if parameter.is_written and isinstance(meta, ArrayMeta) and not meta.writeable:
+            tx.output.note_raised([tracker.node])  # the next call may give an array that may be written
+            raise refuse("a write into a read-only array")
         if parameter.is_written and owners.count(owner) > 1:
             raise refuse("an array that is written and read under two names")
