@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -101,22 +102,49 @@ def _inner(padding: Pairs, sizes: Sizes) -> tuple[slice, ...]:
     return tuple(slice(a, n - b) for n, (a, b) in zip(sizes, padding, strict=True))
 
 
-def _columns(x: Array, kernel: Sizes, out: Sizes, stride: Sizes, dilation: Sizes) -> Array:
-    """(batch, channels, *spatial), padded, to (batch, channels, places of the kernel, *out)."""
+def _columns(
+    x: Array, kernel: Sizes, out: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, value: float = 0.0
+) -> Array:
+    """(batch, channels, *spatial) to (batch, channels, places of the kernel, *out)."""
+    x = _padded(x, padding, value)
     found = np.empty((*x.shape[:2], math.prod(kernel), *out), np.result_type(x))
     for index, place in enumerate(_places(kernel, out, stride, dilation)):
         found[:, :, index] = x[(..., *place)]
     return found
 
 
-def _spread(columns: Array, sizes: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Array:
-    """The transpose of padding and ``_columns``: adds every entry where it came from."""
-    whole = tuple(n + a + b for n, (a, b) in zip(sizes, padding, strict=True))
-    found: Array = np.zeros((*columns.shape[:2], *whole), columns.dtype)
-    out = columns.shape[3:]
-    for index, place in enumerate(_places(kernel, out, stride, dilation)):
-        found[(..., *place)] += columns[:, :, index]
-    return found[(..., *_inner(padding, whole))]
+def _spread(columns: Array, found: Array, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> None:
+    """The transpose of ``_columns`` into ``found``: adds every entry where it came from, padding left out."""
+    found[...] = 0
+    sizes = found.shape[2:]
+    out = _out_sizes(sizes, kernel, stride, padding, dilation)
+    columns = columns.reshape(*found.shape[:2], math.prod(kernel), *out)
+    for index, offset in enumerate(np.ndindex(kernel)):
+        met = [
+            inside(i * d - before, s, size, count)
+            for i, d, s, (before, _), size, count in zip(offset, dilation, stride, padding, sizes, out, strict=True)
+        ]
+        places, windows = zip(*met, strict=True)
+        found[(..., *places)] += columns[(slice(None), slice(None), index, *windows)]
+
+
+def inside(start: int, step: int, size: int, count: int) -> tuple[slice, slice]:
+    """Of ``start + step * i`` for ``i`` below ``count`` those in an axis of ``size``: where they are, and which."""
+    first = min(max(0, -(start // step)), count)
+    end = max(first, min(count, (size - 1 - start) // step + 1))
+    begin = max(start + step * first, 0)
+    return slice(begin, max(begin, start + step * (end - 1) + 1), step) if end > first else slice(0), slice(first, end)
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """How elements come from arrays to columns and back: as here, or by kernels that give the same bits."""
+
+    columns: Callable[..., Array] = _columns
+    spread: Callable[..., None] = _spread
+
+
+PLAIN = Moves()
 
 
 def _parts(count: int, bytes_each: int) -> Iterator[slice]:
@@ -192,13 +220,20 @@ def convolution(x: Any, weight: Any, stride: Sizes, padding: Pairs, dilation: Si
 
     Raises RuntimeError for channels that do not fit, or a kernel larger than the padded input.
     """
+    return convolved(PLAIN, x, weight, stride, padding, dilation, groups)
+
+
+def convolved(
+    moves: Moves, x: Array, weight: Array, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
+) -> Array:
+    """What ``convolution`` does."""
     shape = _result_shape(x, weight, stride, padding, dilation, groups)
     kernel, out = weight.shape[2:], shape[2:]
     rows, places = _grouped(weight, groups), math.prod(out)
     inner = rows.shape[2] * groups
     found = np.empty(shape, np.result_type(x, weight))
     for part in _parts(len(x), inner * places * x.itemsize):
-        columns = _columns(_padded(x[part], padding), kernel, out, stride, dilation)
+        columns = moves.columns(x[part], kernel, out, stride, padding, dilation)
         columns = columns.reshape(len(columns), groups, rows.shape[2], places)
         target = found[part].reshape(len(columns), groups, rows.shape[1], places)
         np.matmul(rows, columns, out=target)
@@ -213,14 +248,20 @@ def convolution_input(
 
     Raises RuntimeError for sizes from which ``convolution`` does not come to those of ``g``.
     """
+    return sent_back(PLAIN, g, weight, sizes, stride, padding, dilation, groups)
+
+
+def sent_back(
+    moves: Moves, g: Array, weight: Array, sizes: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
+) -> Array:
+    """What ``convolution_input`` does."""
     shape = _input_shape(g, weight, sizes, stride, padding, dilation, groups)
-    kernel, channels = weight.shape[2:], shape[1]
+    kernel = weight.shape[2:]
     rows, places = _grouped(weight, groups).transpose(0, 2, 1), math.prod(g.shape[2:])
     found = np.empty(shape, np.result_type(g, weight))
     for part in _parts(len(g), rows.shape[1] * groups * places * found.itemsize):
         sent = np.ascontiguousarray(g[part]).reshape(-1, groups, rows.shape[2], places)
-        columns = np.matmul(rows, sent).reshape(len(sent), channels, math.prod(kernel), *g.shape[2:])
-        found[part] = _spread(columns, sizes, kernel, stride, padding, dilation)
+        moves.spread(np.matmul(rows, sent), found[part], kernel, stride, padding, dilation)
     return found
 
 
@@ -255,7 +296,7 @@ def _columns_of_all(x: Array, kernel: Sizes, out: Sizes, stride: Sizes, dilation
 def unfold(x: Any, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, value: float = 0.0) -> Any:
     """The windows of (n, c, *spatial), padded with ``value``: (n, c, places of the kernel, *out), a new array."""
     out = _windows_shape(x, kernel, stride, padding, dilation)[3:]
-    return _columns(_padded(x, padding, value), kernel, out, stride, dilation)
+    return _columns(x, kernel, out, stride, padding, dilation, value)
 
 
 @dispatched
@@ -263,7 +304,7 @@ def fold(columns: Any, sizes: Sizes, kernel: Sizes, stride: Sizes, padding: Pair
     """The transpose of ``unfold``: windows added up where they came from, (n, c, *sizes)."""
     shape = _folded_shape(columns, sizes, kernel, stride, padding, dilation)
     found = np.empty(shape, np.result_type(columns))
-    found[...] = _spread(columns, sizes, kernel, stride, padding, dilation)
+    _spread(columns, found, kernel, stride, padding, dilation)
     return found
 
 

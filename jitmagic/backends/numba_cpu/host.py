@@ -48,7 +48,7 @@ from jitmagic.backends.numba_cpu.folds import combine_source
 from jitmagic.backends.numba_cpu.joining import join_of, write_join
 from jitmagic.backends.numba_cpu.owning import claimed, owned
 from jitmagic.backends.numba_cpu.picking import fixed_ranges, picked_of, write_picked
-from jitmagic.backends.numba_cpu.questions import is_unheard, lines_of, may_warn, step_node, unheard_form
+from jitmagic.backends.numba_cpu.questions import heard_form, is_unheard, lines_of, may_warn, step_node, unheard_form
 from jitmagic.backends.numba_cpu.retaining import retained
 from jitmagic.backends.numba_cpu.scratch import Kind, Scratch
 from jitmagic.backends.numba_cpu.scratch_lines import with_memory
@@ -317,7 +317,7 @@ class Writer:
         text = spelled(self, node)
         if text is not None:
             return text
-        function = self.constant(unheard_form(node) if is_unheard(node) else node.op.call, "f")
+        function = self.constant(unheard_form(node) if is_unheard(node) else heard_form(node), "f")
         parts = [self.text(a) for a in node.args] + [f"{k}={self.text(v)}" for k, v in node.kwargs.items()]
         return f"{function}({', '.join(parts)})"
 

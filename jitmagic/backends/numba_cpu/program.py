@@ -17,6 +17,7 @@ from jitmagic.backends.native.compile import Kernel, compile_kernel
 from jitmagic.backends.native.worker import Text, defer
 from jitmagic.backends.numba_cpu.chains import Chain, chained, chains
 from jitmagic.backends.numba_cpu.committing import copies_texts, without_copies
+from jitmagic.backends.numba_cpu.convolving import convolving_texts
 from jitmagic.backends.numba_cpu.emit import emit, emit_chain
 from jitmagic.backends.numba_cpu.folds import combine_texts
 from jitmagic.backends.numba_cpu.host import write_host
@@ -27,6 +28,8 @@ from jitmagic.backends.numba_cpu.streaming import streamed_results
 from jitmagic.graph import Graph, Node
 
 __all__ = ["KernelRecord", "Program", "compile_graph"]
+
+TEXTS = (combine_texts, join_texts, picking_texts, convolving_texts)  # of kernels beside those of loops
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,13 @@ def _compile(plan: Schedule, together: Sequence[Chain], copies: Sequence[Node], 
     leaders = {id(chain.launches[0]) for chain in together}
     alone = [step for step in plan.launches if id(step) not in chain_of or id(step) in leaders]
     texts = [emit_chain(chain_of[id(step)]) if id(step) in leaders else emit(step.built.kernel) for step in alone]
-    others = [*combine_texts(plan), *join_texts(plan), *picking_texts(plan), *copies_texts(copies)]
+    others = [
+        *combine_texts(plan),
+        *join_texts(plan),
+        *picking_texts(plan),
+        *convolving_texts(plan),
+        *copies_texts(copies),
+    ]
     has_loops = any(isinstance(step, Call) and loop_of(step.node) is not None for step in plan.steps)
     defer([*(Text(text, fastmath) for text in texts), *map(Text, others)], cannot_wait=has_loops)
     for chain in together:

@@ -11,13 +11,14 @@ from jitmagic.aot.stores import surely_casts
 from jitmagic.backends.loops.schedule import Call, Step
 from jitmagic.backends.loops.updates import is_plain_update, loop_of
 from jitmagic.backends.numba_cpu.conditions import unheard
+from jitmagic.backends.numba_cpu.convolving import native_convolution
 from jitmagic.backends.numba_cpu.picking import is_picked_natively
 from jitmagic.backends.numba_cpu.silent_products import is_silent_product
 from jitmagic.graph import Node
 from jitmagic.ops.lowering import Fill
 from jitmagic.ops.record import Op
 
-__all__ = ["is_unheard", "lines_of", "may_warn", "step_node", "unheard_form"]
+__all__ = ["heard_form", "is_unheard", "lines_of", "may_warn", "step_node", "unheard_form"]
 
 
 def step_node(step: Step) -> Node | None:
@@ -38,7 +39,13 @@ def is_unheard(node: Node) -> bool:
 def unheard_form(node: Node) -> Callable[..., Any]:
     """What runs a call whose conditions are nobody's business."""
     assert node.op is not None
-    return np.dot if is_silent_product(node) else unheard(node.op.call)
+    return np.dot if is_silent_product(node) else unheard(native_convolution(node) or node.op.call)
+
+
+def heard_form(node: Node) -> Callable[..., Any]:
+    """What runs a call that reports its conditions."""
+    assert node.op is not None
+    return native_convolution(node) or node.op.call
 
 
 def may_warn(step: Step) -> bool:
