@@ -69,7 +69,7 @@ def _largest(x: Any, kernel: Any, steps: Any, pairs: Any, gaps: Any) -> Any:
         x = np.pad(x, ((0, 0), (0, 0), *pairs), constant_values=_lowest(x.dtype))
     found, *others = (x[(..., *place)] for place in places_of(x.shape[2:], kernel, steps, gaps))
     for other in others:
-        found = np.where((other > found) | ((other != other) & (found == found)), other, found)
+        found = np.where((other <= found) | (found != found), found, other)
     return found
 
 
