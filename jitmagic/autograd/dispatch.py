@@ -10,9 +10,17 @@ import numpy as np
 from jitmagic.autograd.bodies import body_on_tensors
 from jitmagic.autograd.composed import COMPOSED
 from jitmagic.autograd.modes import is_grad_enabled
-from jitmagic.autograd.node import ErrorNode, like_sequence
+from jitmagic.autograd.node import Edge, ErrorNode, like_sequence
 from jitmagic.autograd.record import recorded, with_inner_lists_joined
-from jitmagic.autograd.recorded import Recorded, is_smooth, needs_gradient, raw, tensors_in
+from jitmagic.autograd.recorded import (
+    Recorded,
+    check_dtypes,
+    is_smooth,
+    needs_gradient,
+    python_number,
+    raw,
+    tensors_in,
+)
 from jitmagic.autograd.writing import write, write_into
 from jitmagic.errors import GradientError
 from jitmagic.ops import Form, Op, lookup
@@ -80,10 +88,17 @@ def _refusing(kind: Any, function: Any, args: Any, kwargs: Any) -> Any:
     edges = [e for t in tensors_in((args, kwargs)) if (e := t._history()) is not None]
     result = _wrapped(kind, function(*raw(args), **raw(kwargs)))
     entries = result if isinstance(result, tuple | list) else (result,)
+    check_dtypes(name, raw(entries))
     node = ErrorNode(name, f"{name} has no gradient here; detach what goes into it", edges, len(entries))
-    for i, entry in enumerate(entries):
-        if isinstance(entry, Recorded) and is_smooth(entry._values):
-            entry._edge = (node, i)
+    made = [_with_history(entry, (node, i)) for i, entry in enumerate(entries)]
+    return like_sequence(result, made) if isinstance(result, tuple | list) else made[0]
+
+
+def _with_history(result: Any, edge: Edge) -> Any:
+    if isinstance(result, Recorded) and is_smooth(result._values):
+        result._edge = edge
+    elif type(result) in (float, complex):  # an object ufunc of one number
+        return python_number(np.asarray(result)[()], edge)
     return result
 
 

@@ -11,6 +11,7 @@ from jitmagic.autograd.modes import is_grad_enabled
 from jitmagic.autograd.node import Edge, ErrorNode, Node, OpNode, Saved, has_rule, like_sequence
 from jitmagic.autograd.recorded import (
     Recorded,
+    check_dtypes,
     foreign_array,
     is_smooth,
     needs_gradient,
@@ -153,6 +154,8 @@ def recorded(kind: Any, row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any
     several = isinstance(result, tuple | list)
     entries = list(result) if several else [result]
     smooth = [is_smooth(entry) for entry in entries]
+    if edges or named:
+        check_dtypes(f"np.{row.name}", entries)
     node: Node | None = None
     if named and any(smooth):
         edges += [edge for name in named for t in tensors_in(kwargs[name]) if (edge := t._history()) is not None]

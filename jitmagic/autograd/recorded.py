@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from jitmagic.ops.functional import ViewStep
 
 __all__ = [
     "Recorded",
+    "check_dtypes",
     "foreign_array",
     "is_smooth",
     "needs_gradient",
@@ -27,6 +28,16 @@ __all__ = [
 def is_smooth(data: Any) -> bool:
     """Whether gradients of such an array make sense: real or complex numbers."""
     return isinstance(data, np.ndarray | np.generic) and data.dtype.kind in "fc"
+
+
+def check_dtypes(name: str, results: Iterable[Any]) -> None:
+    """Raises GradientError for results of ``name`` that hold numbers where no rule follows them."""
+    for result in results:
+        if isinstance(result, np.ndarray | np.generic) and result.dtype.kind in "OV":
+            raise GradientError(
+                f"{name} gives an array of dtype {result.dtype} of a Tensor that requires a gradient, which has no "
+                "history: keep the numbers in an array of floats, or detach() what goes in"
+            )
 
 
 def foreign_array(value: Any) -> str:
