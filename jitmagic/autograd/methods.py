@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -41,6 +41,7 @@ METHODS = tuple(
 )
 PLAIN = ["tolist", "tobytes", "tofile", "dump", "dumps"]
 READ_ONLY = ["dtype", "ndim", "size", "itemsize", "nbytes", "strides", "flags"]
+FIXED = {"dtype": "x.view(dtype) or x.astype(dtype)", "strides": "indices, x.T, or np.broadcast_to"}
 
 
 def install(kind: Any) -> None:
@@ -62,7 +63,8 @@ def install(kind: Any) -> None:
     for name in PLAIN:
         setattr(kind, name, _plain(name))
     for name in READ_ONLY:
-        setattr(kind, name, property(operator.attrgetter(f"_values.{name}"), doc=f"As ``ndarray.{name}``."))
+        refuse = _refuse_to_set(name) if name in FIXED else None
+        setattr(kind, name, property(operator.attrgetter(f"_values.{name}"), refuse, doc=f"As ``ndarray.{name}``."))
     for name in ATTRIBUTES:
         setattr(kind, name, property(_method(name, operator.attrgetter(name)), doc=f"As ``ndarray.{name}``."))
     for name in ("real", "imag"):
@@ -71,6 +73,13 @@ def install(kind: Any) -> None:
     kind.base = property(_base, doc="As ``ndarray.base``: the Tensor that owns the memory of this view.")
     kind.to_device = _to_device
     kind.shape = property(operator.attrgetter("_values.shape"), _set_shape, doc="As ``ndarray.shape``.")
+
+
+def _refuse_to_set(name: str) -> Callable[[Any, Any], NoReturn]:
+    def refuse(self: Any, value: Any) -> NoReturn:
+        raise AttributeError(f"the {name} of a Tensor cannot be set, unlike that of an array: use {FIXED[name]}")
+
+    return refuse
 
 
 def _base(self: Any) -> Any:

@@ -209,6 +209,10 @@ class Tensor(Recorded):
     def flat(self, value: Any) -> None:
         FlatTensor(self)[:] = value
 
+    def setflags(self, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
+        """As ``ndarray.setflags``."""
+        self._values.setflags(write, align, uic)
+
     def __getattr__(self, name: str) -> Any:
         if name in _LEFT_OUT:
             raise AttributeError(
@@ -304,7 +308,7 @@ class Tensor(Recorded):
         return found
 
 
-_LEFT_OUT = frozenset({"ctypes", "resize", "setfield", "setflags", "to_device"})
+_LEFT_OUT = frozenset({"ctypes", "resize", "setfield", "to_device"})
 
 
 def _from_hook(hook: Callable[[Tensor], Any], g: Any, kind: type[Tensor]) -> Any:

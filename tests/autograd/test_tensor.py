@@ -445,3 +445,25 @@ def test_what_leaves_by_dlpack_is_refused_while_it_has_a_gradient() -> None:
         np.from_dlpack(x)
     assert np.from_dlpack(x.detach()).tolist() == [1, 2]
     assert x.to_device("cpu") is x
+
+
+def test_flags_are_set_and_what_cannot_be_says_what_does_it() -> None:
+    def f(x):
+        y = x * 1
+        y.setflags(write=False)
+        try:
+            y[0] = 3
+        except ValueError:
+            return (y * y).sum()
+        return y.sum()
+
+    x = np.arange(1.0, 4)
+    value, found = jm.value_and_grad(f)(x)
+    assert value == f(x)
+    np.testing.assert_array_equal(found, 2 * x)
+    t = jm.Tensor(x, requires_grad=True)
+    f(t).backward()
+    np.testing.assert_array_equal(t.grad, 2 * x)
+    for name, value, advice in (("dtype", "i8", "view"), ("strides", (0,), "broadcast_to")):
+        with pytest.raises(AttributeError, match=f"{name} of a Tensor.*{advice}"):
+            setattr(t * 1, name, value)
