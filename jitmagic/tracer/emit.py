@@ -20,6 +20,7 @@ from jitmagic.graph.shapes import SymInt
 from jitmagic.tracer.guards import ConstantSource, Source
 from jitmagic.tracer.output import OutputGraph
 from jitmagic.tracer.variables.base import VariableTracker
+from jitmagic.tracer.variables.classes import NestedClass
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.functions import Cell
 from jitmagic.tracer.variables.lazy import Lazy
@@ -90,6 +91,9 @@ class Emitter:
 
     # -- values
     def constant(self, value: Any) -> str:
+        made = self.output_graph.builder.stand_ins.get(id(value))
+        if made is not None and isinstance(made[1], NestedClass):
+            return made[1].reconstruct(self)
         return self.output_graph.constant_source(value).code("")
 
     def source(self, source: Source) -> str:
