@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jitmagic.errors import Unsupported
+from jitmagic.tracer.annotations import DEFERRED, annotation_value
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.frame import Frame
 from jitmagic.tracer.signals import Returned
@@ -43,7 +44,9 @@ class ClassBody(Evaluator):
         self.names.pop(name, None)
 
     def annotate(self, name: str, annotation: ast.expr) -> None:
-        """``@dataclass`` reads them; their text is enough."""
+        """``@dataclass`` reads them; their text is enough once they were evaluated."""
+        if not DEFERRED:
+            annotation_value(self, annotation)
         self.annotations[self.mangle_here(name)] = ast.unparse(annotation)
 
     def mangle_here(self, name: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.ops.python_numbers import TRUTH, NumberOp
+from jitmagic.tracer.annotations import annotations_of
 from jitmagic.tracer.disguises import undisguised
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.flow import capture_choice
@@ -336,13 +337,14 @@ def _lambda(tx: Evaluator, node: ast.Lambda) -> VariableTracker:
 
 
 def make_function(tx: Evaluator, node: ast.FunctionDef | ast.Lambda) -> NestedFunction:
-    """The function object that a ``def`` or ``lambda`` makes; defaults are evaluated here, once."""
+    """The function object that a ``def`` or ``lambda`` makes; defaults and annotations are evaluated here, once."""
     code = tx.frame.inner_code(node)
     defaults = [tx.eval(d) for d in node.args.defaults]
     pairs = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
     kwdefaults = {a.arg: tx.eval(d) for a, d in pairs if d is not None}
+    annotations = {} if isinstance(node, ast.Lambda) else annotations_of(tx, node)
     cells = [tx.cell(name) for name in code.co_freevars]
-    return NestedFunction(code, node, tx, cells, defaults, kwdefaults)
+    return NestedFunction(code, node, tx, cells, defaults, kwdefaults, annotations)
 
 
 def _comprehension(tx: Evaluator, node: Any, add: Callable[[], None], over: VariableTracker | None = None) -> None:

@@ -109,7 +109,7 @@ def load(text: str) -> dict[str, Any]:
     names: dict[str, Any] = {"np": np, "jm": jm, "__name__": "__main__"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
-        code = compile(text, filename, "exec")
+        code = compile(text, filename, "exec", dont_inherit=True)
     exec(code, names)
     return names
 

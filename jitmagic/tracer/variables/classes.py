@@ -33,6 +33,11 @@ class NestedClass(ClassTracker):
     def constant(self) -> Any:
         raise NotConstant
 
+    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        if name == "__annotations__":
+            raise Unsupported("attribute", f"{self.describe()}.{name}")
+        return super().attribute(tx, name)
+
     def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
         setattr(self.value, name, placeholder(tx, value))
 

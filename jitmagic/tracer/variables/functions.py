@@ -136,6 +136,7 @@ class NestedFunction(VariableTracker):
         cells: Sequence[Cell],
         defaults: Sequence[VariableTracker],
         kwdefaults: dict[str, VariableTracker],
+        annotations: dict[str, VariableTracker],
     ) -> None:
         self.code = code
         self.node = node
@@ -143,6 +144,7 @@ class NestedFunction(VariableTracker):
         self.cells = tuple(cells)
         self.defaults = tuple(defaults)
         self.kwdefaults = kwdefaults
+        self.annotations = annotations
         self.attributes: dict[str, VariableTracker] = {}
 
     def python_type(self) -> type:
@@ -188,9 +190,10 @@ class NestedFunction(VariableTracker):
         code = emit.constant(self.code)
         packed = f"({defaults},)" if defaults else "None"
         emit.line(f"{name} = new_function({code}, {self.owner.namespace}, {self.code.co_name!r}, {packed}, {closure})")
-        if self.kwdefaults:
-            inner = ", ".join(f"{k!r}: {emit.value(v)}" for k, v in self.kwdefaults.items())
-            emit.line(f"{name}.__kwdefaults__ = {{{inner}}}")
+        for attribute, table in (("__kwdefaults__", self.kwdefaults), ("__annotations__", self.annotations)):
+            if table:
+                inner = ", ".join(f"{k!r}: {emit.value(v)}" for k, v in table.items())
+                emit.line(f"{name}.{attribute} = {{{inner}}}")
         emit.remember(self, name)
         for key, value in self.attributes.items():
             emit.line(f"{name}.{key} = {emit.value(value)}")
