@@ -29,7 +29,7 @@ class ClassBody(Evaluator):
         self.annotations: dict[str, Any] = {}
 
     def load_name(self, name: str) -> VariableTracker:
-        if name in self.names and not any(name in scope for scope in self.scopes):
+        if name in self.names and not self.scopes:  # a comprehension does not see the names of the class
             return self.realize(self.names[name])
         return super().load_name(name)
 

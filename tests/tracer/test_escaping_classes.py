@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.programs import same_everywhere
+from tests.conformance.programs import explained, same_everywhere
 
 HEAD = """
 G = None
@@ -39,3 +39,20 @@ WAYS = {
 def test_an_instance_that_leaves_the_call_has_the_class_of_that_call(way: str) -> None:
     end, call = WAYS[way]
     same_everywhere(HEAD + end + "\n", [call.format(n=n) for n in (2, 3, 2)])
+
+
+def test_a_comprehension_in_a_class_does_not_see_the_names_of_the_class() -> None:
+    program = """
+v = 'global'
+x = np.ones(2)
+def f(x, n):
+    k = n
+    class C:
+        v = 'class'
+        k = [1, 2]
+        seen = [v for _ in k], [k for _ in range(1)], {v: k for _ in range(1)}, [(a, v) for a in k for b in v]
+        lazy = list(v for _ in range(2))
+    return x * n, C.seen, C.lazy
+"""
+    same_everywhere(program, ["f(x, 2)", "v = 'other'", "f(x, 3)"])
+    assert explained(program, "f(x, 2)").break_count == 0
