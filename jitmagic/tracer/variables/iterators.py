@@ -38,7 +38,8 @@ class IteratorTracker(VariableTracker):
         return True
 
     def reconstruct(self, emit: Emitter) -> str:
-        return f"iter({emit.value_list(self.rest(emit.tx))})"
+        """To use it up here would be too early: what it goes over may change, others may read on from it."""
+        raise Unsupported("iterate", "an iterator that leaves the function")
 
     def rest(self, tx: Evaluator) -> list[VariableTracker]:
         """Everything that is left; uses the iterator up."""
@@ -49,11 +50,12 @@ class IteratorTracker(VariableTracker):
 
 
 class SequenceIterator(IteratorTracker):
-    """Over a Python list of trackers that may grow while the loop runs, as lists do."""
+    """Over a Python list of trackers that may grow while the loop runs, as lists do; ``owner`` is the list or tuple."""
 
-    def __init__(self, items: Sequence[VariableTracker], index: int = 0) -> None:
+    def __init__(self, items: Sequence[VariableTracker], index: int = 0, owner: VariableTracker | None = None) -> None:
         self.items = items
         self.index = index
+        self.owner = owner
 
     def next_item(self, tx: Evaluator) -> VariableTracker | None:
         if self.index >= len(self.items):
@@ -61,6 +63,14 @@ class SequenceIterator(IteratorTracker):
             return None
         self.index += 1
         return tx.realize(self.items[self.index - 1])
+
+    def reconstruct(self, emit: Emitter) -> str:
+        if self.owner is None or not isinstance(self.items, list | tuple) or self.items == ():
+            return f"iter({emit.value_list(self.rest(emit.tx))})"
+        name = emit.temporary()
+        emit.line(f"{name} = iter({emit.value(self.owner)})")
+        emit.line(f"{name}.__setstate__({self.index})")
+        return name
 
 
 class WatchedIterator(IteratorTracker):
@@ -134,6 +144,9 @@ class ZipIterator(IteratorTracker):
                 return None
             items.append(item)
         return self.pack(items) if items else None
+
+    def reconstruct(self, emit: Emitter) -> str:
+        return f"zip({''.join(emit.value(v) + ', ' for v in self.sources)}strict={self.strict})"
 
     def _check_lengths(self, tx: Evaluator, position: int) -> None:
         if not self.strict:

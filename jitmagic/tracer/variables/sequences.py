@@ -59,7 +59,7 @@ class SequenceTracker(VariableTracker):
         return Constant(len(self.items))
 
     def iterate(self, tx: Evaluator) -> VariableTracker:
-        return SequenceIterator(self.items)
+        return SequenceIterator(self.items, owner=self if self.python_type() in (list, tuple) else None)
 
     def like(self, items: Iterable[VariableTracker]) -> SequenceTracker:
         """A new sequence of the plain class, as slicing and ``+`` give."""
