@@ -86,6 +86,36 @@ def test_b52_whatever_changes_in_a_module_is_noticed(body: str, between: list[st
     same_everywhere(text, ["f(x)", "f(x)", *(step for each in between for step in (each, "f(x)"))])
 
 
+STAND_IN = """
+import sys, types
+x = np.ones(2)
+class StandIn(types.ModuleType):
+    def __init__(self, name):
+        super().__init__(name)
+        self.asked = []
+    def __getattr__(self, name):
+        if name.startswith('__'): raise AttributeError(name)
+        self.asked.append(name)
+        return {'K': 3.0, 'J': 2.0}[name]
+L = sys.modules['conformance_b52_missing'] = StandIn('conformance_b52_missing')
+L.given = 4.0
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return x * L.K + L.J * L.given", "import conformance_b52_missing as m; return x * m.given + m.K",
+        "from conformance_b52_missing import given, J; return x * given + J",
+    ],
+)  # fmt: skip
+def test_b52_a_recorded_stand_in_for_a_missing_module(body: str) -> None:
+    text = f"{STAND_IN}def f(x): {body}"
+    calls = ["f(x)", "f(x)", "L.given = 5.0", "f(x)", "L.K = 7.0", "f(x)", "del L.K", "f(x)", "L.asked"]
+    same_everywhere(text, [*calls, "del sys.modules['conformance_b52_missing']", "f(x)"])
+    assert explained(text, "f(x)").graph_count > 0
+
+
 @pytest.mark.parametrize("body", ["return x * m.K", "return x, getattr(m, 'K'), hasattr(m, 'K')"])
 def test_b52_a_module_may_be_an_argument(body: str) -> None:
     text = f"{MODULES}other = types.ModuleType('other'); other.K = 5\ndef f(x, m): {body}"
