@@ -19,7 +19,9 @@ from jitmagic.tracer.variables.constant import Constant, run
 from jitmagic.tracer.variables.iterators import (
     CountedIterator,
     MapIterator,
+    ReversedIterator,
     SequenceIterator,
+    WatchedIterator,
     ZipIterator,
 )
 from jitmagic.tracer.variables.mappings import DictTracker
@@ -76,7 +78,14 @@ def _reversed(tx: Evaluator, value: VariableTracker) -> VariableTracker:
     if isinstance(value, ArrayTracker):
         count = int(value.length(tx).constant())
         return CountedIterator(count, lambda i: value.item(tx, Constant(count - 1 - i)))
-    if isinstance(value, ListTracker | TupleTracker | RangeTracker | DictTracker):
+    if isinstance(value, ListTracker):
+        return ReversedIterator(value.items)
+    if isinstance(value, DictTracker):
+        keys = tx.unpack(value)[::-1]
+        by_key = dict(zip(reversed(value.items), keys, strict=True))
+        changed = "dictionary changed size during iteration"
+        return WatchedIterator(lambda: list(reversed(value.items)), by_key.__getitem__, changed)
+    if isinstance(value, TupleTracker | RangeTracker):
         return SequenceIterator(tx.unpack(value)[::-1])
     raise Unsupported("call", f"reversed({value.describe()})")
 

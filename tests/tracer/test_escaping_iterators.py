@@ -55,3 +55,27 @@ def test_an_iterator_that_leaves_the_function_goes_on(way: str) -> None:
     inner = "".join(f"        {line}\n" for line in (change, f"return {after}") if line)
     program = f"{HEAD}    {before or 'pass'}\n    def later():\n{inner}    return x + 1, later\n"
     same_everywhere(program, ["f(x)[0]", "f(x)[1]()", "f(x * 2)[1]()"])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for v in reversed(l):\n        l[0] = 9; s = s * v",
+        "for v in reversed(l):\n        s = s * v\n        if len(l) > 1: l.pop(0)",
+        "for v in reversed(l):\n        s = s * v; l.append(7)",
+        "it = reversed(l); next(it); l.clear(); s = s + next(it, 50); l.extend([1, 2, 3, 4]); s = s + next(it, 60)",
+        "for k in reversed(d):\n        d[k] = 9; s = s * d[k]",
+        "for k in reversed(d):\n        d['new'] = 9; s = s * d[k]",
+        "s = s + sum(reversed(list(d.values())))",
+    ],
+)
+def test_reversed_reads_what_is_there_when_it_is_asked(body: str) -> None:
+    program = f"x = np.ones(2)\ndef f(x, l, d):\n    s = x\n    {body}\n    return s, l, d\n"
+    same_everywhere(program, ["f(x, [2, 3, 4], {'a': 1, 'b': 2})", "f(x, [2, 3], {'b': 3})", "f(x, [], {})"])
+
+
+@pytest.mark.parametrize("change", ["l[0] = 9", "l.pop()", "l.append(4)"])
+def test_reversed_goes_on_over_a_break(change: str) -> None:
+    lines = ["l = [1, 2, 3]", "it = reversed(l)", "next(it)", "jm.graph_break()", change, "return x + 1, list(it)"]
+    body = "".join(f"    {line}\n" for line in lines)
+    same_everywhere(f"x = np.ones(2)\ndef f(x):\n{body}", ["f(x)", "f(x)"])

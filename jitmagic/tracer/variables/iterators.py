@@ -17,6 +17,7 @@ __all__ = [
     "CountedIterator",
     "IteratorTracker",
     "MapIterator",
+    "ReversedIterator",
     "SequenceIterator",
     "WatchedIterator",
     "ZipIterator",
@@ -71,6 +72,21 @@ class SequenceIterator(IteratorTracker):
         emit.line(f"{name} = iter({emit.value(self.owner)})")
         emit.line(f"{name}.__setstate__({self.index})")
         return name
+
+
+class ReversedIterator(IteratorTracker):
+    """Over a list from its end, which is where it was at the start; items are those that the list holds by then."""
+
+    def __init__(self, items: Sequence[VariableTracker]) -> None:
+        self.items = items
+        self.index = len(items)
+
+    def next_item(self, tx: Evaluator) -> VariableTracker | None:
+        self.index -= 1
+        if not 0 <= self.index < len(self.items):
+            self.index = 0  # over for good
+            return None
+        return tx.realize(self.items[self.index])
 
 
 class WatchedIterator(IteratorTracker):
