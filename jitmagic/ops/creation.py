@@ -201,6 +201,7 @@ op(
     "arange",
     np.arange,
     meta=_arange,
+    warns=frozenset({"divide", "over", "invalid"}),  # the length is a quotient
     vjp=(_arange_start, _arange_stop, _arange_step),
     note="the length, and derivatives by the end, count as constant",
     signature="start_or_stop, stop=None, step=1, *, dtype=None, device=None, like=None",

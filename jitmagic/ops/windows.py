@@ -144,6 +144,7 @@ op(
     "pad",
     np.pad,
     meta=_padded,
+    warns=ALL,  # of "linear_ramp", "mean" and odd reflections
     signature=PAD,
     vjp=pad_rules,
     samples=(

@@ -107,7 +107,6 @@ def test_long_loops_become_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         "for i in range(3):\n    s = i",
         "while k < 3:\n    print(k)\n    k += 1",
-        "while (k := k + 1) < 9:\n    pass",
         "while k < 3:\n    import os\n    k += 1",
         "while await_me():\n    f = lambda: k",
     ],

@@ -51,7 +51,8 @@ def test_a_compiled_layer_of_tensors_has_the_gradients_of_the_tape(case: Case) -
 
 def _gradients(case: Case, arrays: list[Any], named: dict[str, Any], compile: bool) -> list[Any]:
     layer = made(case).requires_grad_()
-    call = jm.compile(layer, fullgraph=True, backend="aot_eager") if compile else layer
+    is_view = case.layer in ("Flatten", "Unflatten")  # a Tensor that shares memory is left to the Tensor itself
+    call = jm.compile(layer, fullgraph=not is_view, backend="aot_eager") if compile else layer
     inputs = [jm.Tensor(a, requires_grad=True) for a in arrays]
     results = leaves(call(*inputs, **named))
     sum(np.sum(r * np.cos(np.arange(r.size)).reshape(r.shape)) for r in results).backward()
