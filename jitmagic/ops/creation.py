@@ -210,8 +210,6 @@ op(
         Sample(lambda rng: (2, 9, 3)),
         Sample(lambda rng: (9, 0, -2)),
         Sample(lambda rng: (0.5, 4.0, 0.25)),
-        Sample(lambda rng: tuple(map(np.float64, (0.5, 4.1, 0.25)))),
-        Sample(lambda rng: (np.float64(4.5),)),
         Sample(lambda rng: (4,), {"dtype": "f4"}),
     ),
 )
