@@ -128,3 +128,22 @@ def test_a_list_that_was_changed_is_another_list() -> None:
     for change in (lambda: None, lambda: near.append((2, 2)), lambda: near.__setitem__(0, (3, 3)), near.clear):
         change()
         assert outcome(compiled, (x,)) == outcome(plain, (x,))
+
+
+WRITTEN = {  # a list or a size that the loop itself changes is looked at anew in each round
+    "gone through": "for i in range(len(x)):\n    for d in near:\n        s += x[i] * d\n    near[0] = i",
+    "looked into": "for i in range(len(x)):\n    if i in near:\n        s += x[i]\n    near[1] += 1",
+    "by another name": "for i in range(len(x)):\n    for d in near:\n        s += x[i] * d\n    other[2] = i",
+    "a size in it": "for t in range(3):\n    for i in np.ndindex(near[0]):\n        s += x[i]\n    near[0] += 1",
+    "sizes": "for t in range(3):\n    for i, j in np.ndindex(n, 2):\n        s += x[i] + j\n    n += 1",
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_the_loop_changes_is_no_constant(name: str) -> None:
+    body = WRITTEN[name].replace("\n", "\n    ")
+    plain = define(f"def f(x, near, other):\n    s = 0.0\n    n = 2\n    {body}\n    return s, near\n", "loop", np=np)
+    compiled = jm.compile(plain)
+    for _ in range(2):
+        ours, theirs = [2, 3, 5], [2, 3, 5]
+        assert outcome(compiled, (np.arange(40.0), ours, ours)) == outcome(plain, (np.arange(40.0), theirs, theirs))

@@ -204,6 +204,9 @@ def _capture(
     last, results = _results(needed, start, builder.types)
     first = [ir.Assign(tag(n), ir.Const(CODES[k.place], "pyint")) for n, k in start.items()]
     arrays = tuple(replace(p, is_written=p.name in builder.written) for p, _ in outside.arrays.values())
+    written = [outside.lists[name][0] for name in builder.written & outside.lists.keys()]
+    if any(changed is read for changed in written for read in outside.as_constants):
+        raise refuse("a list that the loop writes, and goes through")
     _check_writes(tx, arrays, [t for _, t in outside.arrays.values()])
     if not results and not builder.written:
         raise refuse("a loop that gives no number and writes no array")

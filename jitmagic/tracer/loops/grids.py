@@ -62,14 +62,15 @@ def spelled_grids(tx: Evaluator, nodes: Sequence[ast.stmt]) -> Spelled:
     grids = [n for s in nodes for n in ast.walk(s) if isinstance(n, ast.For) and is_grid(tx, n.iter)]
     if not grids:
         return Spelled(list(nodes))
-    speller = _Speller(tx, grids)
+    speller = _Speller(tx, grids, names_in(nodes, stores_only=True))
     made = [speller.visit(copy.copy(s)) for s in nodes]
     return Spelled([s for each in made for s in _listed(each)], speller.places, speller.held)
 
 
 class _Speller(ast.NodeTransformer):
-    def __init__(self, tx: Evaluator, grids: Sequence[ast.For]) -> None:
+    def __init__(self, tx: Evaluator, grids: Sequence[ast.For], rebound: set[str]) -> None:
         self.tx = tx
+        self.rebound = rebound  # also by loops around a grid: a size is the same each time
         self.numbers = {(g.lineno, g.col_offset): number for number, g in enumerate(grids)}
         self.places: dict[str, tuple[str, ...]] = {}
         self.held: dict[str, VariableTracker] = {}
@@ -119,10 +120,18 @@ class _Speller(ast.NodeTransformer):
             sizes = self._elements(given[0].value if isinstance(given[0], ast.Starred) else given[0])
         else:
             sizes = list(given)
-        changed = names_in(node.body, stores_only=True) | names_in([ast.Expr(node.target)], stores_only=True)
-        if not sizes or any(changed & names_in([ast.Expr(size)]) for size in sizes):
+        if not sizes or any(self._may_change(size) for size in sizes):
             raise refuse(f"a loop over {ast.unparse(call)}")
         return [self._checked(size) for size in sizes]
+
+    def _may_change(self, size: ast.expr) -> bool:
+        """Whether rounds may give another size: names that they bind, and lists, which they may write."""
+        if self.rebound & names_in([ast.Expr(size)]):
+            return True
+        root = size
+        while isinstance(root, ast.Subscript | ast.Attribute):
+            root = root.value
+        return root is not size and isinstance(self._value(root), ListTracker)
 
     def _array(self, given: Sequence[ast.expr]) -> ast.expr:
         if len(given) != 1 or not isinstance(given[0], ast.Name):

@@ -68,6 +68,7 @@ class Surroundings(Outside):
     arrays: dict[str, tuple[ir.ArrayParameter, ArrayTracker]] = field(default_factory=dict)
     lists: dict[str, tuple[SequenceTracker, Held]] = field(default_factory=dict)  # those that are lists, by parameter
     aliases: dict[str, str] = field(default_factory=dict)  # other texts for a list -> its first
+    as_constants: list[SequenceTracker] = field(default_factory=list)  # lists that must not be written
     wider: dict[str, tuple[str, ...]] = field(default_factory=dict)  # types that the loop stores in lists, by text
     scalars: dict[str, tuple[ir.Var, VariableTracker]] = field(default_factory=dict)
     functions: dict[str, Any] = field(default_factory=dict)  # and what else never changes
@@ -154,7 +155,7 @@ class Surroundings(Outside):
             found = ast.literal_eval(node)
         except ValueError:
             value = self._value(node)
-            found = None if value is None else _known(self.tx, value)
+            found = None if value is None else _known(self.tx, value, self.as_constants)
         return tuple(found) if isinstance(found, tuple | list | set) and len(found) <= CHOICES else None
 
     def may_fold(self) -> bool:
@@ -226,13 +227,14 @@ class Surroundings(Outside):
         return function
 
 
-def _known(tx: Evaluator, value: VariableTracker) -> Any:
+def _known(tx: Evaluator, value: VariableTracker, read: list[SequenceTracker]) -> Any:
     """A constant, or a tuple of constants: what a list or tuple holds, however deep; None for anything else."""
     value = tx.realize(value)
     if is_many(value):
         return None
     if isinstance(value, TupleTracker | ListTracker):
-        found = [_known(tx, item) for item in value.items]
+        read.append(value)
+        found = [_known(tx, item, read) for item in value.items]
         return None if None in found else tuple(found)
     return value.value if isinstance(value, Constant) and type(value.value) in PYTHON_NUMBERS else None
 
