@@ -67,6 +67,17 @@ PLAIN = {  # left to plain Python, with the same answer
     ),
     "a number of NumPy": "for i, j in np.ndindex(np.int64(2), 2):\n    out[i, j] = 1\nreturn i",
     "one target too few": "for i, j in np.ndindex(2, 2, 2):\n    out[i, j] = 1",
+    "a place read after its loop": (
+        "at = (7, 8)\ns = 0.0\nfor t in range(20):\n    for at in np.ndindex(x.shape):\n        s += x[at]\n"
+        "    s += at[0]\nreturn s, at"
+    ),
+    "a place read before its loop": (
+        "at = (7, 8)\ns = 0.0\nfor t in range(20):\n    s += at[1]\n    for at in np.ndindex(x.shape):\n"
+        "        s += x[at]\nreturn s, at"
+    ),
+    "a place read in its else": (
+        "at = (7, 8)\ns = 0.0\nfor at, v in np.ndenumerate(x):\n    s += v\nelse:\n    s += at[0]\nreturn s, at"
+    ),
     "what was computed": "s = 0.0\nfor at, v in np.ndenumerate(x * 2):\n    s += v\nreturn s",
 }
 ARRAYS = [

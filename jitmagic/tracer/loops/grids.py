@@ -64,7 +64,10 @@ def spelled_grids(tx: Evaluator, nodes: Sequence[ast.stmt]) -> Spelled:
         return Spelled(list(nodes))
     speller = _Speller(tx, grids, names_in(nodes, stores_only=True))
     made = [speller.visit(copy.copy(s)) for s in nodes]
-    return Spelled([s for each in made for s in _listed(each)], speller.places, speller.held)
+    flat = [s for each in made for s in _listed(each)]
+    if elsewhere := speller.places.keys() & names_in(flat):
+        raise refuse(f"{', '.join(sorted(elsewhere))}, which is read outside of its loop")
+    return Spelled(flat, speller.places, speller.held)
 
 
 class _Speller(ast.NodeTransformer):
