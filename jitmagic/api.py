@@ -66,7 +66,8 @@ def compile(
     * ``backend``: ``"numba"`` (kernels), ``"eager"`` (NumPy, node by node), or a registered one;
     * ``target``: ``"cpu"`` or ``"cuda"`` (see ``docs/cuda.md``);
     * ``dynamic``: None lets a size become symbolic when it changes, True from the first call on, False never;
-    * ``fullgraph``: a graph break is an error, raised by the call that meets it;
+    * ``fullgraph``: a graph break is an error, raised by the call that meets it; so is a function that has to stay
+      plain Python as a whole (a generator, one that looks at its callers), raised here;
     * ``fastmath``: approximations within a few ulp, for speed;
     * ``check``: compare the first call of each entry with plain NumPy, on copies.
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jitmagic.errors import UserError
+from jitmagic.errors import FullGraphError, UserError
 from jitmagic.events import FallbackEvent, emit
 from jitmagic.nn.module import Module
 from jitmagic.runtime.attributes import hang
@@ -32,7 +32,8 @@ _NOT_CALLED_ONCE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYN
 def compile_callable(target: Any, options: Options, serve: Miss) -> Any:
     """Compile a function, a bound method, a partial, or what stands in a class body.
 
-    Raises UserError for anything else. Generators and coroutines come back as they are, with a FallbackEvent.
+    Raises UserError for anything else. Generators, coroutines and what looks at its callers come back as they are,
+    with a FallbackEvent; with ``options.fullgraph`` they raise FullGraphError.
     """
     for kinds, make in _MAKERS:
         if isinstance(target, kinds):
@@ -83,17 +84,23 @@ def _twin(function: FunctionType, code: Any) -> FunctionType:
 
 
 def _function(target: FunctionType, options: Options, serve: Miss) -> FunctionType:
+    reason = ""
     if target.__code__.co_flags & _NOT_CALLED_ONCE:
         reason = "it is a generator or a coroutine, which stay plain Python"
-        hint = "move the array work into a function of its own"
-        emit(FallbackEvent(target.__qualname__, 0, def_span(target.__code__), reason, hint))
-        return target
-    if looking := looks_at_callers(target):
+    elif looking := looks_at_callers(target):
         reason = f"it looks at its callers ({looking}), between which a compiled function would stand"
-        hint = "move the array work into a function of its own"
-        emit(FallbackEvent(target.__qualname__, 0, def_span(target.__code__), reason, hint))
-        return target
-    return make_compiled(target, options, serve)
+    return _left_plain(target, reason, options) if reason else make_compiled(target, options, serve)
+
+
+def _left_plain(target: FunctionType, reason: str, options: Options) -> FunctionType:
+    """The function as it is, which is told; an error where the user wants all of it captured."""
+    hint, span = "move the array work into a function of its own", def_span(target.__code__)
+    if options.fullgraph:
+        cause = f"{span.shown}: {reason}. Try: {hint}"
+        text = f"fullgraph=True allows no plain Python, but {target.__qualname__} is left to it at {cause}."
+        raise FullGraphError(f"{text} Or compile it without fullgraph=True.", cause)
+    emit(FallbackEvent(target.__qualname__, 0, span, reason, hint))
+    return target
 
 
 def _method(target: MethodType, options: Options, serve: Miss) -> MethodType:

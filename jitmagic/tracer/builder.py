@@ -53,6 +53,7 @@ from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker, ModuleTracker, NumpyFunction
 from jitmagic.tracer.variables.constant import LITERALS, Constant
+from jitmagic.tracer.variables.enums import EnumMember
 from jitmagic.tracer.variables.functions import BoundMethod, Cell, FunctionTracker
 from jitmagic.tracer.variables.growing import wrap_deque, wrap_list
 from jitmagic.tracer.variables.lazy import Lazy
@@ -60,16 +61,12 @@ from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.module_wrapping import wrap_module
 from jitmagic.tracer.variables.named_tuples import NamedTupleTracker
 from jitmagic.tracer.variables.numba_ufuncs import NumbaUfunc, is_numba_ufunc
-from jitmagic.tracer.variables.objects import MISSING, EnumMember, ObjectTracker, OpaqueTracker
+from jitmagic.tracer.variables.objects import MISSING, ObjectTracker, OpaqueTracker
 from jitmagic.tracer.variables.optimizer_state import wrap_state
 from jitmagic.tracer.variables.partials import PartialTracker
 from jitmagic.tracer.variables.python_ufuncs import is_python_ufunc, wrap_python_ufunc
 from jitmagic.tracer.variables.random_generators import GeneratorTracker
-from jitmagic.tracer.variables.sequences import (
-    RangeTracker,
-    SliceTracker,
-    TupleTracker,
-)
+from jitmagic.tracer.variables.sequences import RangeTracker, SliceTracker, TupleTracker
 from jitmagic.tracer.variables.sets import SetTracker
 from jitmagic.tracer.variables.vectorized import is_vectorize, wrap_vectorize
 

@@ -37,6 +37,7 @@ from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker, call_on_numbers
 from jitmagic.tracer.variables.classes import DESCRIPTOR_CALLS
 from jitmagic.tracer.variables.constant import Constant, is_literal, run
+from jitmagic.tracer.variables.enums import EnumMember
 from jitmagic.tracer.variables.exceptions import EXCEPTION_CALLS
 from jitmagic.tracer.variables.objects import ObjectTracker
 from jitmagic.tracer.variables.super import SuperTracker
@@ -102,6 +103,9 @@ def _unbound_method(
     receiver = tx.realize(args[0]) if owner is np.ndarray and args else None
     if isinstance(receiver, ArrayTracker) and receiver.python_type() is np.ndarray and value.__name__ != "__iter__":
         return receiver.method(tx, value.__name__, args[1:], kwargs)
+    member = tx.realize(args[0]) if owner in EXACT and args else None
+    if isinstance(member, EnumMember) and member.is_stock and all(a.is_constant for a in (*args, *kwargs.values())):
+        return run(lambda: value(*(a.constant() for a in args), **{k: v.constant() for k, v in kwargs.items()}))
     if owner not in EXACT or not args or args[0].python_type() is not owner or value.__name__.startswith("__"):
         return None
     return args[0].method(tx, value.__name__, args[1:], kwargs)

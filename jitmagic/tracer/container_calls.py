@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import Counter, OrderedDict, defaultdict, deque
 from typing import Any
 
+from jitmagic.errors import Unsupported
 from jitmagic.tracer.call_rows import Handler
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.signals import NotConstant
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.callables import ClassTracker
 from jitmagic.tracer.variables.constant import Constant, run
 from jitmagic.tracer.variables.deques import DequeTracker
 from jitmagic.tracer.variables.mappings import DictTracker, count, key_of
+from jitmagic.tracer.variables.named_tuples import NamedTupleTracker, is_named_tuple_class, is_stock
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
 from jitmagic.tracer.variables.sequences import ListTracker, RangeTracker, SliceTracker, TupleTracker
 from jitmagic.tracer.variables.sets import SetTracker
@@ -28,6 +31,17 @@ def _tuple(tx: Evaluator, value: VariableTracker | None = None) -> VariableTrack
     if type(value) is TupleTracker:
         return value
     return TupleTracker([] if value is None else tx.unpack(value))
+
+
+def _bare_tuple(tx: Evaluator, cls: VariableTracker, value: VariableTracker | None = None) -> VariableTracker:
+    """``tuple.__new__``, by which named tuples are made."""
+    kind = cls.value if isinstance(cls, ClassTracker) else None
+    if kind is tuple:
+        return _tuple(tx, value)
+    if kind is None or not is_named_tuple_class(kind) or not is_stock(kind):
+        raise Unsupported("call", "tuple.__new__() of this class")
+    tx.output.builder.guard_special_methods(kind)
+    return NamedTupleTracker(kind, [] if value is None else tx.unpack(value))
 
 
 def _set(tx: Evaluator, value: VariableTracker | None = None) -> VariableTracker:
@@ -108,8 +122,14 @@ def _counter(tx: Evaluator, values: VariableTracker | None = None, **named: Vari
     return result
 
 
-def _fromkeys(tx: Evaluator, keys: VariableTracker, value: VariableTracker | None = None) -> VariableTracker:
-    return DictTracker({key_of(k): value or Constant(None) for k in tx.unpack(keys)})
+def _fromkeys(cls: type) -> Handler:
+    """``cls.fromkeys``: every key has the same value."""
+
+    def call(tx: Evaluator, keys: VariableTracker, value: VariableTracker | None = None) -> VariableTracker:
+        factory = Constant(None) if cls is defaultdict else None
+        return DictTracker({key_of(k): value or Constant(None) for k in tx.unpack(keys)}, cls=cls, factory=factory)
+
+    return call
 
 
 ROWS: dict[Any, Handler] = {
@@ -124,4 +144,6 @@ ROWS: dict[Any, Handler] = {
     OrderedDict: _ordered_dict,
     defaultdict: _default_dict,
     Counter: _counter,
+    **{cls.fromkeys: _fromkeys(cls) for cls in (dict, OrderedDict, defaultdict)},
+    tuple.__new__: _bare_tuple,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import warnings
 from types import UnionType
 from typing import Any
@@ -63,7 +64,8 @@ def _is_subclass(tx: Evaluator, cls: type, kinds: tuple[type, ...]) -> bool:
     answer = issubclass(cls, kinds)
     if cls not in kinds:
         tx.output.builder.guard_bases(cls)
-    if home(cls) != "builtins" and not all(map(_is_plain_type, kinds)):
+    may_change = home(cls) != "builtins" or not all(_is_plain_type(k) or _has_plain_check(k) for k in kinds)
+    if may_change and not all(map(_is_plain_type, kinds)):
         held = tx.output.constant_source(cls, cls.__name__)
         about = f"issubclass({cls.__name__}, {', '.join(k.__name__ for k in kinds)})"
         test = f"issubclass({{v}}, {{k}}) is {answer}"
@@ -86,20 +88,31 @@ def _classes(tx: Evaluator, value: VariableTracker) -> tuple[type, ...]:
         kinds = tuple(k for item in value.items for k in _classes(tx, tx.realize(item)))
     else:
         raise Unsupported("call", f"isinstance(..., {value.describe()})")
-    if not all(_is_plain_type(k) or _has_plain_check(k) for k in kinds):
+    if not all(_is_plain_type(k) or _has_plain_check(k) or _is_own_abc(k) for k in kinds):
         raise Unsupported("call", f"isinstance(..., {value.describe()})")
     return kinds
 
 
 def _is_plain_type(kind: type) -> bool:
     """Whether its bases alone say what is an instance or a subclass."""
-    names = ("__instancecheck__", "__subclasscheck__")
-    return all(find_in_class(type(kind), name) is type.__dict__[name] for name in names)
+    return all(find_in_class(type(kind), name) is type.__dict__[name] for name in _ABC_CHECKS)
 
 
 def _has_plain_check(kind: type) -> bool:
     """ABCs of the standard library answer by registration, which does not change between calls."""
-    return home(kind).partition(".")[0] in ("collections", "numbers", "typing", "enum") and kind is not Any
+    return home(kind).partition(".")[0] in _LIBRARIES and kind is not Any
+
+
+_LIBRARIES = ("collections", "numbers", "typing", "enum")
+_ABC_CHECKS = ("__instancecheck__", "__subclasscheck__")
+
+
+def _is_own_abc(kind: type) -> bool:
+    """An ABC of the user's (or of another library) that asks its bases and its register, and no hook of its own."""
+    own = (find_in_class(type(kind), name) for name in _ABC_CHECKS)
+    hook = next(base for base in kind.__mro__ if "__subclasshook__" in base.__dict__)
+    stock = hook is object or home(hook).partition(".")[0] in _LIBRARIES
+    return stock and all(f is abc.ABCMeta.__dict__[n] for f, n in zip(own, _ABC_CHECKS, strict=True))
 
 
 def _type(tx: Evaluator, value: VariableTracker, *rest: VariableTracker) -> VariableTracker:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import itertools
 import math
@@ -15,9 +16,11 @@ from jitmagic.tracer.generators import GeneratorTracker
 from jitmagic.tracer.operators import binary, compare
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.callables import ClassTracker
 from jitmagic.tracer.variables.constant import Constant, run
 from jitmagic.tracer.variables.iterators import (
     CountedIterator,
+    IteratorTracker,
     MapIterator,
     ReversedIterator,
     SequenceIterator,
@@ -33,9 +36,27 @@ __all__ = ["ROWS"]
 
 
 def _iter(tx: Evaluator, value: VariableTracker, *sentinel: VariableTracker) -> VariableTracker:
-    if sentinel:
-        raise Unsupported("call", "iter() with a sentinel")
-    return value.iterate(tx)
+    return CallIterator(value, *sentinel) if sentinel else value.iterate(tx)
+
+
+class CallIterator(IteratorTracker):
+    """``iter(function, sentinel)``: what the function gives, until it gives the sentinel."""
+
+    def __init__(self, function: VariableTracker, sentinel: VariableTracker) -> None:
+        self.function: VariableTracker | None = function
+        self.sentinel = sentinel
+
+    def python_type(self) -> type:
+        return type(iter(int, 1))
+
+    def next_item(self, tx: Evaluator) -> VariableTracker | None:
+        if self.function is None:
+            return None
+        found = tx.realize(self.function.call(tx, [], {}))
+        if tx.same_or_equal(self.sentinel, found):
+            self.function = None
+            return None
+        return found
 
 
 def _next(tx: Evaluator, value: VariableTracker, default: VariableTracker | None = None) -> VariableTracker:
@@ -85,7 +106,8 @@ def _reversed(tx: Evaluator, value: VariableTracker) -> VariableTracker:
         by_key = dict(zip(reversed(value.items), keys, strict=True))
         changed = "dictionary changed size during iteration"
         return WatchedIterator(lambda: list(reversed(value.items)), by_key.__getitem__, changed)
-    if isinstance(value, TupleTracker | RangeTracker):
+    is_enum = isinstance(value, ClassTracker) and type(value.value) is enum.EnumType
+    if is_enum or isinstance(value, TupleTracker | RangeTracker):
         return SequenceIterator(tx.unpack(value)[::-1])
     raise Unsupported("call", f"reversed({value.describe()})")
 

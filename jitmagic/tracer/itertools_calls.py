@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from jitmagic.errors import Unsupported
 from jitmagic.tracer.call_rows import Handler
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.operators import binary
-from jitmagic.tracer.variables.base import VariableTracker
+from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.iterators import ChainIterator, IteratorTracker, SequenceIterator
 from jitmagic.tracer.variables.sequences import TupleTracker
@@ -18,6 +19,7 @@ from jitmagic.tracer.variables.sequences import TupleTracker
 __all__ = ["ROWS"]
 
 Steps = Callable[..., Iterator[VariableTracker]]
+_GROUPER = type(next(itertools.groupby("a"))[1])
 
 
 class StepIterator(IteratorTracker):
@@ -181,22 +183,109 @@ def _islice(tx: Evaluator, values: VariableTracker, *bounds: VariableTracker) ->
     return StepIterator(itertools.islice, steps())
 
 
+class _Groups:
+    """What ``groupby`` and its groups share: the item that was read last, its key, and the group that may go on."""
+
+    def __init__(self, items: VariableTracker, key: VariableTracker | None) -> None:
+        self.items = items
+        self.key = key
+        self.value: VariableTracker | None = None
+        self.own: VariableTracker | None = None
+        self.wanted: VariableTracker | None = None
+        self.rounds = 0
+
+    def step(self, tx: Evaluator) -> bool:
+        """Read on by one item; False at the end."""
+        item = self.items.next_item(tx)
+        if item is None:
+            return False
+        self.own = item if self.key is None else tx.realize(self.key.call(tx, [item], {}))
+        self.value = item
+        return True
+
+
 def _groupby(tx: Evaluator, values: VariableTracker, key: VariableTracker | None = None) -> VariableTracker:
-    """Groups are made at once, which is only seen by programs that come back to a group later."""
+    """Groups read on from one iterator: asking for the next group ends the one before it."""
     plain = key is None or (isinstance(key, Constant) and key.value is None)
-    groups: list[tuple[VariableTracker, list[VariableTracker]]] = []
-    for item in tx.unpack(values):
-        own = item if plain or key is None else tx.realize(key.call(tx, [item], {}))
-        if groups and tx.same_or_equal(groups[-1][0], own):
-            groups[-1][1].append(item)
-        else:
-            groups.append((own, [item]))
-    return SequenceIterator([TupleTracker([own, SequenceIterator(members)]) for own, members in groups])
+    shared = _Groups(values.iterate(tx), None if plain else key)
+    return StepIterator(itertools.groupby, _groups(tx, shared))
+
+
+def _groups(tx: Evaluator, shared: _Groups) -> Iterator[VariableTracker]:
+    while True:
+        shared.rounds += 1
+        while shared.own is None or (shared.wanted is not None and tx.same_or_equal(shared.wanted, shared.own)):
+            if not shared.step(tx):
+                return
+        shared.wanted = shared.own
+        yield TupleTracker([shared.own, StepIterator(_GROUPER, _members(tx, shared, shared.own, shared.rounds))])
+
+
+def _members(tx: Evaluator, shared: _Groups, own: VariableTracker, made_in: int) -> Iterator[VariableTracker]:
+    while shared.rounds == made_in and (shared.value is not None or shared.step(tx)):
+        assert shared.own is not None
+        if not tx.same_or_equal(own, shared.own):
+            return
+        item, shared.value, shared.own = shared.value, None, None
+        assert item is not None
+        yield item
+
+
+class _TeeIterator(IteratorTracker):
+    """One of several readers of an iterator; what one of them has read is kept for the others."""
+
+    def __init__(self, origin: VariableTracker, kept: list[VariableTracker]) -> None:
+        self.origin = origin
+        self.kept = kept
+        self.index = 0
+
+    def python_type(self) -> type:
+        return type(itertools.tee(())[0])
+
+    def next_item(self, tx: Evaluator) -> VariableTracker | None:
+        if self.index == len(self.kept):
+            item = self.origin.next_item(tx)
+            if item is None:
+                return None
+            self.kept.append(item)
+        self.index += 1
+        return self.kept[self.index - 1]
 
 
 def _tee(tx: Evaluator, values: VariableTracker, n: VariableTracker | None = None) -> VariableTracker:
-    items = tx.unpack(values)
-    return TupleTracker([SequenceIterator(items) for _ in range(2 if n is None else n.constant())])
+    origin, kept = values.iterate(tx), list[VariableTracker]()
+    if isinstance(origin, _TeeIterator):
+        raise Unsupported("call", "itertools.tee() of an iterator of tee()")  # whose first reader is that iterator
+    return TupleTracker([_TeeIterator(origin, kept) for _ in range(2 if n is None else n.constant())])
+
+
+def _pairwise(tx: Evaluator, values: VariableTracker) -> VariableTracker:
+    iterator = values.iterate(tx)
+
+    def steps() -> Iterator[VariableTracker]:
+        before = iterator.next_item(tx)
+        while before is not None and (item := iterator.next_item(tx)) is not None:
+            yield TupleTracker([before, item])
+            before = item
+
+    return StepIterator(itertools.pairwise, steps())
+
+
+def _batched(
+    tx: Evaluator, values: VariableTracker, n: VariableTracker, *, strict: VariableTracker | None = None
+) -> VariableTracker:
+    size, is_strict = n.constant(), strict is not None and tx.truth(strict)
+    if type(size) is not int or size < 1 or (strict is not None and sys.version_info < (3, 13)):
+        raise Unsupported("call", "itertools.batched() with these arguments")
+    iterator = values.iterate(tx)
+
+    def steps() -> Iterator[VariableTracker]:
+        while batch := list(itertools.islice(_items(tx, iterator), size)):
+            if is_strict and len(batch) < size:
+                raise python_error(ValueError, "batched(): incomplete batch")
+            yield TupleTracker(batch)
+
+    return StepIterator(_BATCHED, steps())
 
 
 def _product(tx: Evaluator, *values: VariableTracker, repeat: VariableTracker | None = None) -> VariableTracker:
@@ -228,8 +317,8 @@ _COMBINATIONS: Sequence[Any] = (
     itertools.permutations,
     itertools.combinations,
     itertools.combinations_with_replacement,
-    itertools.pairwise,
 )
+_BATCHED: Any = getattr(itertools, "batched", None)  # new in Python 3.12
 ROWS: dict[Any, Handler] = {
     itertools.product: _product,
     **{function: _combine(function) for function in _COMBINATIONS},
@@ -248,4 +337,6 @@ ROWS: dict[Any, Handler] = {
     itertools.islice: _islice,
     itertools.groupby: _groupby,
     itertools.tee: _tee,
+    itertools.pairwise: _pairwise,
+    **({_BATCHED: _batched} if _BATCHED else {}),
 }

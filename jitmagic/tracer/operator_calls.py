@@ -8,6 +8,7 @@ from typing import Any
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.call_rows import Handler
 from jitmagic.tracer.evaluator import Evaluator
+from jitmagic.tracer.identity import same_object
 from jitmagic.tracer.operators import binary, compare, in_place, unary
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.array import ArrayTracker
@@ -62,6 +63,7 @@ _BINARY_OPERATORS = [
     "or_",
     "xor",
 ]
+_CALL: Any = getattr(operator, "call", None)  # new in Python 3.11
 _IN_PLACE_OPERATORS = {f"i{n.strip('_')}": n for n in _BINARY_OPERATORS}
 
 
@@ -72,6 +74,9 @@ ROWS: dict[Any, Handler] = {
     **{getattr(operator, n): _operator(n, unary) for n in ("neg", "pos", "invert")},
     operator.index: _index,
     operator.getitem: lambda tx, value, key: value.item(tx, key),
+    operator.is_: lambda tx, left, right: Constant(same_object(tx, left, right)),
+    operator.is_not: lambda tx, left, right: Constant(not same_object(tx, left, right)),
+    **({_CALL: lambda tx, function, *args, **kwargs: function.call(tx, args, kwargs)} if _CALL else {}),
     operator.not_: lambda tx, value: Constant(not tx.truth(value)),
     operator.truth: lambda tx, value: Constant(tx.truth(value)),
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 from collections import Counter, OrderedDict
 from collections.abc import Callable
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,10 +22,11 @@ from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.constant import Constant, run
 from jitmagic.tracer.variables.deques import DequeTracker
+from jitmagic.tracer.variables.enums import EnumMember, as_operand
 from jitmagic.tracer.variables.mappings import DictTracker, combine_counters
 from jitmagic.tracer.variables.named_tuples import NamedTupleTracker
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt, number_call, wrap_size
-from jitmagic.tracer.variables.objects import EnumMember, ObjectTracker, OpaqueTracker, find_in_class
+from jitmagic.tracer.variables.objects import ObjectTracker, OpaqueTracker, find_in_class
 from jitmagic.tracer.variables.sequences import ListTracker, SequenceTracker, TupleTracker
 from jitmagic.tracer.variables.sets import SetTracker, known_set, set_operation
 from jitmagic.tracer.variables.tensor import TensorTracker, plain_of
@@ -75,7 +75,7 @@ def binary(
     tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker, *, mark: str = ""
 ) -> VariableTracker:
     """``left <op> right``; ``name`` is that of the function in ``operator``, ``mark`` is ``=`` for ``<op>=``."""
-    left, right = plain_enum(name, left), plain_enum(name, right)
+    left, right = as_operand(name, left, (right,)), as_operand(name, right, (left,))
     for answer in _BINARY:
         result = answer(tx, name, left, right)
         if result is not None:
@@ -271,7 +271,7 @@ _BINARY: tuple[Answer, ...] = (
 
 def in_place(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker:
     """``left <op>= right``: the new value of the target."""
-    left, right = plain_enum(name, left), plain_enum(name, right)
+    left, right = as_operand(name, left, (right,)), as_operand(name, right, (left,))
     target = left.unrecorded(tx) if isinstance(left, TensorTracker) else None
     if target is not None:
         in_place(tx, name, target, plain_of(tx, right))
@@ -340,7 +340,7 @@ _IN_PLACE: dict[tuple[type, str], str] = {
 
 def compare(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker:
     """``left <op> right`` for the six comparisons; ``name`` as in ``operator``."""
-    left, right = plain_enum(name, left), plain_enum(name, right)
+    left, right = as_operand(name, left, (right,)), as_operand(name, right, (left,))
     if isinstance(left, ObjectTracker):
         result = _object_compare(tx, name, left, right)
     elif isinstance(left, ArrayTracker) or isinstance(right, ArrayTracker):
@@ -460,17 +460,9 @@ def _sequence_compare(
     return Constant(bool(getattr(operator, name)(len(left.items), len(right.items))))
 
 
-def plain_enum(name: str, value: VariableTracker) -> VariableTracker:
-    """A member of an IntEnum or StrEnum computes as the number or text that it is, unless its class says otherwise."""
-    if not isinstance(value, EnumMember) or not isinstance(value.value, int | str | float):
-        return value
-    methods = (find_in_class(value.cls, f"__{prefix}{_dunder(name)}__") for prefix in ("", "r"))
-    return value if any(isinstance(m, FunctionType) for m in methods) else Constant(value.value)
-
-
 def unary(tx: Evaluator, name: str, value: VariableTracker) -> VariableTracker:
     """``-x``, ``+x``, ``~x``; ``name`` as in ``operator``."""
-    value = plain_enum(name, value)
+    value = as_operand(name, value, ())
     if isinstance(value, Constant):
         return run(lambda: getattr(operator, name)(value.value))
     if isinstance(value, ArrayTracker):

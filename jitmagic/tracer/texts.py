@@ -16,6 +16,7 @@ from jitmagic.tracer.variables.callables import ClassTracker
 from jitmagic.tracer.variables.constant import Constant, register_text_method, run
 from jitmagic.tracer.variables.deferred import Deferred, DeferredText, joined, joined_by, text_from
 from jitmagic.tracer.variables.descriptors import find_in_class
+from jitmagic.tracer.variables.enums import EnumMember
 from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.named_tuples import NamedTupleTracker, has_stock_text
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
@@ -33,7 +34,7 @@ RUN_TIME = (RunTimeNumber, SymbolicInt, ArrayTracker, Deferred)  # values whose 
 
 def str_text(tx: Evaluator, value: VariableTracker) -> VariableTracker:
     """``str(value)``."""
-    value = tx.realize(value)
+    value = _known_member(tx.realize(value))
     if isinstance(value, ObjectTracker):
         own = value.guarded_entry(tx, "__str__")
         return repr_text(tx, value) if own is object.__str__ else _by_method(tx, value, "__str__")
@@ -47,7 +48,7 @@ def str_text(tx: Evaluator, value: VariableTracker) -> VariableTracker:
 
 def repr_text(tx: Evaluator, value: VariableTracker) -> VariableTracker:
     """``repr(value)``."""
-    value = tx.realize(value)
+    value = _known_member(tx.realize(value))
     if isinstance(value, ObjectTracker):
         return _by_method(tx, value, "__repr__")
     write = _REPR.get(type(value))
@@ -71,7 +72,7 @@ def ascii_text(tx: Evaluator, value: VariableTracker) -> VariableTracker:
 
 def format_text(tx: Evaluator, value: VariableTracker, spec: str) -> VariableTracker:
     """``format(value, spec)``."""
-    value = tx.realize(value)
+    value = _known_member(tx.realize(value))
     if isinstance(value, ObjectTracker):
         method = value.class_attribute(tx, "__format__")
         if value.guarded_entry(tx, "__format__") is not object.__format__ and method is not None:
@@ -90,6 +91,11 @@ def format_text(tx: Evaluator, value: VariableTracker, spec: str) -> VariableTra
         raise Unsupported("data-number", f"the text of {value.describe()}")
     known = value.constant()
     return _real(lambda: format(known, spec))
+
+
+def _known_member(value: VariableTracker) -> VariableTracker:
+    """A member of an enum with the texts of Python's own classes is shown as it is."""
+    return Constant(value.value) if isinstance(value, EnumMember) and value.is_stock else value
 
 
 def _by_method(tx: Evaluator, value: ObjectTracker, name: str) -> VariableTracker:

@@ -29,8 +29,14 @@ class Entry:
     """One capture, ready to be asked whether it fits and to be run."""
 
     capture: Capture
+    space: dict[str, Any]
     fits: Callable[..., bool]
     run: Callable[..., Any]
+
+    def enter(self, function: FunctionType) -> Entry:
+        """For a call of ``function``: pieces of one place have other cells in every call."""
+        self.space["C"] = function.__closure__ or ()
+        return self
 
 
 @dataclass
@@ -65,7 +71,7 @@ class Machine:
         entry = self._entry(key, function, bound.arguments)
         if entry.capture.plain_reason:
             return function(*args, **kwargs)
-        result = _run(entry, bound.arguments)
+        result = _run(entry.enter(function), bound.arguments)
         if result is BAILED:
             return function(*args, **kwargs)
         if entry.capture.continues and isinstance(result, Tail):
@@ -78,7 +84,7 @@ class Machine:
     def _entry(self, key: Any, function: FunctionType, arguments: dict[str, Any]) -> Entry:
         known = self.entries.setdefault(key, [])
         for entry in known:
-            if entry.fits(**arguments):
+            if entry.enter(function).fits(**arguments):
                 self.hits += 1
                 return entry
         state = self.states.setdefault(key, FrameState())
@@ -104,7 +110,7 @@ def build(function: FunctionType, made: Capture, names: list[str]) -> Entry:
         local = {f"arg_{n}": v for n, v in arguments.items()}
         return all(_holds(test, space, local) for test in tests)
 
-    return Entry(made, fits, lambda **a: program(**{f"arg_{n}": v for n, v in a.items()}))
+    return Entry(made, space, fits, lambda **a: program(**{f"arg_{n}": v for n, v in a.items()}))
 
 
 BAILED: Any = object()

@@ -105,3 +105,24 @@ def test_the_split_function_is_shown_as_python() -> None:
     text = f.jit.split()
     assert "eval('1', " in text
     compile(text, "<split>", "exec")
+
+
+WHOLLY_PLAIN = (
+    ("def f(x):\n    yield x * 2", "it is a generator or a coroutine"),
+    ("async def f(x):\n    return x * 2", "it is a generator or a coroutine"),
+    ("import sys\ndef f(x):\n    return x * 2, sys._getframe(1).f_lineno", "it looks at its callers (_getframe)"),
+    ("import warnings\ndef f(x):\n    warnings.warn('a', stacklevel=2)\n    return x * 2", "it looks at its callers"),
+)
+
+
+@pytest.mark.parametrize(("text", "reason"), WHOLLY_PLAIN, ids=[reason[:20] for _, reason in WHOLLY_PLAIN])
+def test_a_function_that_stays_plain_as_a_whole_is_an_error(text: str, reason: str) -> None:
+    """It was left as it is before any capture began, and nobody was told."""
+    names = load(text)
+    line = next(i for i, each in enumerate(text.splitlines(), 1) if "def f" in each)
+    with pytest.raises(FullGraphError) as caught:
+        jm.compile(names["f"], fullgraph=True)
+    message = str(caught.value)
+    assert f"f is left to it at {names['f'].__code__.co_filename}, line {line}: {reason}" in message
+    assert "Try: move the array work into a function of its own." in message
+    assert jm.compile(names["f"]) is names["f"]

@@ -8,6 +8,7 @@ from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
     FunctionType,
+    MappingProxyType,
     MethodDescriptorType,
     ModuleType,
     WrapperDescriptorType,
@@ -37,6 +38,7 @@ from jitmagic.tracer.variables.counts import with_sizes
 from jitmagic.tracer.variables.descriptors import HEAP_TYPE, guard_protocol, is_data
 from jitmagic.tracer.variables.functions import BoundMethod, FunctionTracker
 from jitmagic.tracer.variables.iterators import SequenceIterator
+from jitmagic.tracer.variables.mappings import DictTracker
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt, number_call
 from jitmagic.tracer.variables.objects import MISSING, ObjectTracker, find_in_class
 from jitmagic.tracer.variables.random_generators import GeneratorTracker
@@ -49,7 +51,6 @@ __all__ = ["CallableTracker", "ClassTracker", "ModuleTracker", "NumpyFunction"]
 
 
 DIRECT = (FunctionType, WrapperDescriptorType, MethodDescriptorType)  # read from a class they are themselves
-OF_OBJECT = ("__init__", "__setattr__", "__delattr__", "__getattribute__", "__eq__", "__ne__", "__new__", "__hash__")
 
 
 class CallableTracker(VariableTracker):
@@ -210,8 +211,15 @@ class ClassTracker(CallableTracker):
             raise Unsupported("attribute", f"{self.describe()}.{name}")
         if issubclass(cls, enum.Enum) and name in cls.__members__:
             return tx.output.builder.constant_object(tx, cls.__members__[name])
+        if name == "__members__" and self._is_enum():
+            return EnumMembers(self, self._all_named(tx))
         if name in ("__name__", "__qualname__", "__module__", "__doc__"):
             return self._described(tx, name)
+        return self._from_dicts(tx, name)
+
+    def _from_dicts(self, tx: Evaluator, name: str) -> VariableTracker:
+        """What the classes of the MRO hold, as reading it from the class gives it."""
+        cls: type = self.value
         entry = self._entry(tx, name)
         builder = tx.output.builder
         if isinstance(entry, VariableTracker):
@@ -253,8 +261,9 @@ class ClassTracker(CallableTracker):
         tx.output.builder.guard_held_class(type(cls), name)
         if entry is MISSING and find_in_class(type(cls), "__getattr__") is not MISSING:
             raise Unsupported("attribute", f"{self.describe()}.{name}")
-        if entry is MISSING or (hasattr(type(cls), name) and name not in OF_OBJECT):
-            in_metaclass = find_in_class(type(cls), name) is not MISSING  # where asking may run a property
+        of_metaclass = find_in_class(type(cls), name)
+        if entry is MISSING or is_data(of_metaclass):
+            in_metaclass = of_metaclass is not MISSING  # where asking may run a property
             if not in_metaclass and not (is_library(type(cls)) and hasattr(cls, name)):
                 text = f"type object {type_name(cls)!r} has no attribute {name!r}"
                 raise python_error(AttributeError, text)
@@ -315,12 +324,38 @@ class ClassTracker(CallableTracker):
             return Constant(issubclass(value.cls, self.value))
         return super().contains(tx, value)
 
+    def _all_named(self, tx: Evaluator) -> dict[str, VariableTracker]:
+        members: Any = self.value.__members__
+        return {name: tx.output.builder.constant_object(tx, member) for name, member in members.items()}
+
     def _members(self, tx: Evaluator) -> list[VariableTracker]:
         if type(self.value) is not enum.EnumType:
             raise Unsupported("iterate", self.describe())
         cls: Any = self.value
         found: list[Any] = list(enum.EnumType.__iter__(cls))
         return [tx.output.builder.constant_object(tx, member) for member in found]
+
+
+class EnumMembers(DictTracker):
+    """``cls.__members__`` of an enum: names and members, aliases as well; nobody can change it."""
+
+    def __init__(self, owner: ClassTracker, items: dict[str, VariableTracker]) -> None:
+        super().__init__(items)
+        self.owner = owner
+
+    def python_type(self) -> type:
+        return MappingProxyType
+
+    def will_change(self, tx: Evaluator) -> None:
+        raise Unsupported("store", f"{self.owner.describe()}.__members__[...] = ...")
+
+    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
+        if name not in ("get", "keys", "values", "items", "copy"):
+            raise Unsupported("attribute", f"{self.owner.describe()}.__members__.{name}")
+        return super().attribute(tx, name)
+
+    def reconstruct(self, emit: Emitter) -> str:
+        return f"{emit.value(self.owner)}.__members__"
 
 
 def call_on_numbers(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.guards.naming import home
 from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.constant import run
 from jitmagic.tracer.variables.descriptors import find_in_class
 from jitmagic.tracer.variables.exceptions import construct_exception, is_exception_class
 from jitmagic.tracer.variables.functions import FunctionTracker
@@ -105,7 +106,12 @@ def _enum(tx: Evaluator, cls: Any, args: Args, kwargs: Named) -> VariableTracker
         found = next((m for m in cls.__members__.values() if m is args[0].constant() or _is_value(m, args[0])), None)
         if found is not None:
             return tx.output.builder.constant_object(tx, found)
+        if getattr(cls._missing_, "__func__", None) in _STOCK_MISSING:  # an error, or several flags together
+            return run(lambda: cls(args[0].constant()))
     raise Unsupported("call", f"{cls.__name__}()")
+
+
+_STOCK_MISSING = tuple(vars(kind)["_missing_"].__func__ for kind in (enum.Enum, enum.Flag))
 
 
 def _is_value(member: Any, value: VariableTracker) -> bool:

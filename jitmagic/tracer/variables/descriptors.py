@@ -5,15 +5,16 @@ from __future__ import annotations
 import enum
 import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.guards import AttributeSource
 from jitmagic.tracer.guards.contents import empty_slot_guard
-from jitmagic.tracer.variables.base import VariableTracker, python_error
-from jitmagic.tracer.variables.functions import BoundMethod
+from jitmagic.tracer.variables.base import VariableTracker, python_error, read_attribute
+from jitmagic.tracer.variables.functions import BoundMethod, FunctionTracker
+from jitmagic.tracer.variables.partials import PartialTracker
 
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
@@ -109,6 +110,45 @@ def _read_cached(
     return made
 
 
+def _read_partial(
+    tx: Evaluator, owner: ObjectTracker, name: str, entry: functools.partialmethod[Any]
+) -> VariableTracker:
+    """``functools.partialmethod`` of a function: a partial of the method."""
+    if not isinstance(entry.func, FunctionType):
+        raise Unsupported("attribute", f"{owner.describe()}.{name}")
+    held = tx.output.builder.class_entry(tx, owner.cls, name, entry)
+    function, args, named = (read_attribute(tx, held, part) for part in ("func", "args", "keywords"))
+    known = {str(k.constant()): tx.realize(named.item(tx, k)) for k in tx.unpack(named)}
+    return PartialTracker(BoundMethod(function, owner), tx.unpack(args), known)
+
+
+def _read_dispatched(
+    tx: Evaluator, owner: ObjectTracker, name: str, entry: functools.singledispatchmethod[Any]
+) -> VariableTracker:
+    held = tx.output.builder.class_entry(tx, owner.cls, name, entry)
+    return DispatchedMethod(read_attribute(tx, held, "dispatcher"), owner)
+
+
+class DispatchedMethod(VariableTracker):
+    """A method of ``functools.singledispatchmethod``, not called yet."""
+
+    def __init__(self, dispatcher: VariableTracker, owner: ObjectTracker) -> None:
+        self.dispatcher = dispatcher
+        self.owner = owner
+
+    def describe(self) -> str:
+        return f"{self.dispatcher.describe()} of {self.owner.describe()}"
+
+    def call(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        dispatcher = self.dispatcher
+        chosen = dispatcher.dispatched(tx, args[0]) if isinstance(dispatcher, FunctionTracker) and args else None
+        if not isinstance(chosen, FunctionTracker):
+            raise Unsupported("call", self.describe())
+        return BoundMethod(chosen, self.owner).call(tx, args, kwargs)
+
+
 def _read_static(tx: Evaluator, owner: ObjectTracker, name: str, entry: Any) -> VariableTracker:
     return tx.output.builder.constant_object(tx, entry.__func__)
 
@@ -128,6 +168,8 @@ _READ: dict[type, Read] = {
     types.MemberDescriptorType: _read_slot,
     enum.property: _read_enum,
     functools.cached_property: _read_cached,
+    functools.partialmethod: _read_partial,
+    functools.singledispatchmethod: _read_dispatched,
     staticmethod: _read_static,
     classmethod: _read_class,
     FunctionType: _read_method,

@@ -77,7 +77,7 @@ class FunctionTracker(VariableTracker):
     ) -> VariableTracker:
         known = tx.language.builtins.get(self.function)
         if known is None and args and self.function.__code__.co_qualname == "singledispatch.<locals>.wrapper":
-            return self._dispatched(tx, args[0]).call(tx, args, kwargs)
+            return self.dispatched(tx, args[0]).call(tx, args, kwargs)
         return tx.inline(self, args, kwargs) if known is None else known(tx, *args, **kwargs)
 
     def truth(self, tx: Evaluator) -> bool:
@@ -98,7 +98,7 @@ class FunctionTracker(VariableTracker):
         tx.output.guards.add(missing_key_guard(source, name))
         raise python_error(AttributeError, f"'function' object has no attribute {name!r}")
 
-    def _dispatched(self, tx: Evaluator, value: VariableTracker) -> VariableTracker:
+    def dispatched(self, tx: Evaluator, value: VariableTracker) -> VariableTracker:
         """What ``functools.singledispatch`` has registered for the class of the first argument."""
         function: Any = self.function
         source = self.source or tx.output.constant_source(function)

@@ -103,6 +103,11 @@ class NamedTupleTracker(TupleTracker):
             return TupleTracker([Constant(f) for f in entry])
         if name in ("_replace", "_asdict") and _is_own(self.cls, name):
             return NamedTupleMethod(self, name)
+        if isinstance(entry, classmethod):
+            held = tx.output.builder.constant_object
+            return BoundMethod(held(tx, entry.__func__), held(tx, self.cls))
+        if name == "_field_defaults" and type(entry) is dict:
+            return tx.output.builder.class_entry(tx, self.cls, name, entry)
         if isinstance(entry, FunctionType | property) and not name.startswith("__"):
             held = tx.output.builder.constant_object
             if isinstance(entry, property):
@@ -132,7 +137,8 @@ class NamedTupleMethod(VariableTracker):
             raise Unsupported("call", f"{self.name}() with other fields")
         values = dict(zip(fields, self.receiver.items, strict=True))
         if args or any(k not in values for k in kwargs):
-            raise Unsupported("call", f"{self.name}() with these arguments")
+            written = tx.output.builder.constant_object(tx, find_in_class(self.receiver.cls, self.name))
+            return written.call(tx, [self.receiver, *args], kwargs)  # which says what is wrong
         if self.name == "_asdict":
             return tx.language.builtins[dict](tx, **values)
         return NamedTupleTracker(self.receiver.cls, {**values, **kwargs}.values())

@@ -11,8 +11,9 @@ from jitmagic.tracer.effects import AttributeEffect
 from jitmagic.tracer.guards import DictSource, Source
 from jitmagic.tracer.guards.kinds import class_attribute_guard, missing_key_guard
 from jitmagic.tracer.signals import Raised
+from jitmagic.tracer.variables.attribute_tables import AttributesTracker
 from jitmagic.tracer.variables.base import NO_OBJECT, VariableTracker, python_error, type_name
-from jitmagic.tracer.variables.constant import Constant, register_enum, wrap_constant
+from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.dataclass_methods import refuse_frozen
 from jitmagic.tracer.variables.descriptors import (
     MISSING,
@@ -24,13 +25,12 @@ from jitmagic.tracer.variables.descriptors import (
 )
 from jitmagic.tracer.variables.functions import FunctionTracker
 from jitmagic.tracer.variables.iterators import IteratorTracker
-from jitmagic.tracer.variables.mappings import DictTracker
 
 if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter
     from jitmagic.tracer.evaluator import Evaluator
 
-__all__ = ["MISSING", "EnumMember", "ObjectTracker", "OpaqueTracker", "find_in_class"]
+__all__ = ["MISSING", "ObjectTracker", "OpaqueTracker", "find_in_class"]
 
 
 def _refusal_of_in() -> str:
@@ -42,7 +42,10 @@ def _refusal_of_in() -> str:
 
 
 NO_CONTAINER = _refusal_of_in()
-PLAIN_READS = (object.__getattribute__, BaseException.__getattribute__, SimpleNamespace.__getattribute__)
+PLAIN_READS = (
+    *(object.__getattribute__, BaseException.__getattribute__, SimpleNamespace.__getattribute__),
+    *(int.__getattribute__, float.__getattribute__, str.__getattribute__),  # of members of an IntEnum or StrEnum
+)
 PLAIN_WRITES = (
     *(object.__setattr__, BaseException.__setattr__, SimpleNamespace.__setattr__),
     *(object.__delattr__, BaseException.__delattr__, SimpleNamespace.__delattr__),
@@ -63,6 +66,7 @@ class ObjectTracker(VariableTracker):
         self.value = value
         self.source = source
         self.pending: dict[str, VariableTracker | None] = {}
+        self.reinserted: set[str] = set()  # attributes from outside that were deleted and set again: they come last
 
     def python_type(self) -> type:
         return self.cls
@@ -75,6 +79,11 @@ class ObjectTracker(VariableTracker):
         """What the attributes of an instance from outside are read from."""
         assert self.source is not None
         return self.source
+
+    @property
+    def has_plain_table(self) -> bool:
+        """Whether its attributes are read from ``__dict__`` and nowhere else."""
+        return type(self).own is ObjectTracker.own
 
     def truth(self, tx: Evaluator) -> bool:
         for name in ("__bool__", "__len__"):
@@ -131,7 +140,7 @@ class ObjectTracker(VariableTracker):
     def read(self, tx: Evaluator, name: str) -> VariableTracker:
         """``object.__getattribute__(self, name)``."""
         if name == "__dict__" and self.cls.__dictoffset__:
-            return AttributesTracker(self)
+            return AttributesTracker(tx, self)
         place = self._place_in_class(tx, name)
         entry = self.guarded_entry(tx, name) if place is None else find_in_class(self.cls, name)
         if is_data(entry):
@@ -193,6 +202,7 @@ class ObjectTracker(VariableTracker):
             return
         if self.pending.get(name, value) is None:
             del self.pending[name]
+            self.reinserted.add(name)
         self.pending[name] = value
         if self.source is not None:
             tx.output.add_effect(AttributeEffect(self, name, value, span=tx.span))
@@ -308,22 +318,6 @@ class ObjectTracker(VariableTracker):
         return name
 
 
-class EnumMember(ObjectTracker):
-    """A member of an enumeration: known by identity, so its attributes are known too."""
-
-    def constant(self) -> Any:
-        return self.value
-
-    def own(self, tx: Evaluator, name: str) -> VariableTracker | None:
-        if self.source is None:
-            found = self.value.__dict__.get(name, MISSING)
-            return None if found is MISSING else wrap_constant(found)
-        return super().own(tx, name)
-
-    def reconstruct(self, emit: Emitter) -> str:
-        return emit.constant(self.value)
-
-
 class OpaqueTracker(VariableTracker):
     """A value that can be passed on and compared by identity, but not looked into; ``code`` says why."""
 
@@ -381,76 +375,3 @@ class ItemIterator(IteratorTracker):
             raise
         self.index += 1
         return found
-
-
-class AttributesTracker(VariableTracker):
-    """``obj.__dict__``: a view of the attributes of an instance."""
-
-    immutable = False
-
-    def __init__(self, owner: ObjectTracker) -> None:
-        self.owner = owner
-
-    def python_type(self) -> type:
-        return dict
-
-    def is_same_object(self, other: VariableTracker) -> bool:
-        return isinstance(other, AttributesTracker) and other.owner is self.owner
-
-    def _all(self) -> DictTracker:
-        """Every attribute; known only for an instance made in this trace."""
-        if self.owner.value is not None:
-            raise Unsupported("attribute", f"{self.owner.describe()}.__dict__")
-        return DictTracker({k: v for k, v in self.owner.pending.items() if v is not None})
-
-    def item(self, tx: Evaluator, key: VariableTracker) -> VariableTracker:
-        found = self.owner.own(tx, key.constant())
-        if found is None:
-            raise python_error(KeyError, key.constant())
-        return found
-
-    def set_item(self, tx: Evaluator, key: VariableTracker, value: VariableTracker) -> None:
-        if is_data(self.owner.guarded_entry(tx, key.constant())):
-            raise Unsupported("store", f"{self.owner.describe()}.__dict__[...]")
-        self.owner.store(tx, key.constant(), value)
-
-    def contains(self, tx: Evaluator, value: VariableTracker) -> VariableTracker:
-        return Constant(self.owner.own(tx, value.constant()) is not None)
-
-    def truth(self, tx: Evaluator) -> bool:
-        return self._all().truth(tx)
-
-    def length(self, tx: Evaluator) -> VariableTracker:
-        return self._all().length(tx)
-
-    def iterate(self, tx: Evaluator) -> VariableTracker:
-        return self._all().iterate(tx)
-
-    def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
-        if name == "update":
-            return AttributesUpdate(self)
-        if name in ("keys", "values", "items", "get", "copy"):
-            return self._all().attribute(tx, name)
-        raise Unsupported("attribute", f"{self.owner.describe()}.__dict__.{name}")
-
-    def reconstruct(self, emit: Emitter) -> str:
-        return f"{emit.value(self.owner)}.__dict__"
-
-
-class AttributesUpdate(VariableTracker):
-    """``obj.__dict__.update``, not called yet."""
-
-    def __init__(self, attributes: AttributesTracker) -> None:
-        self.attributes = attributes
-
-    def call(
-        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
-    ) -> VariableTracker:
-        new = DictTracker({})
-        new.method(tx, "update", args, kwargs)
-        for name, value in new.items.items():
-            self.attributes.set_item(tx, Constant(name), value)
-        return Constant(None)
-
-
-register_enum(lambda member: EnumMember(type(member), member, None))

@@ -78,7 +78,7 @@ class SequenceTracker(VariableTracker):
             return key.fix()
         if isinstance(key, SliceTracker):
             return key.constant()
-        value = key.constant() if isinstance(key, Constant) else None
+        value = key.constant() if key.is_constant else None
         if isinstance(value, int) and not isinstance(value, type):
             return int(value)
         if isinstance(key, Constant):

@@ -7,16 +7,20 @@ import functools
 import pytest
 
 from tests.conformance.language import (
+    attributes,
     breaking,
     callees,
     classes,
     control,
     data,
     effects,
+    enums,
     functions,
     generators,
     handling,
+    iterating,
     library,
+    made_functions,
     records,
     stories,
     studies,
@@ -37,6 +41,10 @@ FAMILIES = (
     stories,
     breaking,
     callees,
+    attributes,
+    enums,
+    iterating,
+    made_functions,
 )
 ROWS = [row for family in FAMILIES for row in family.ROWS]
 
