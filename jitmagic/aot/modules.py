@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from jitmagic.aot.functions import AotEntry, AotOptions, build_entry, form_of, sharing
@@ -79,31 +79,26 @@ def _table(module: Module, name: str) -> tuple[dict[str, Any], str]:
 class AotModule(Module):
     """Acts as ``orig_module``: the same parameters and buffers, forward and backward by compiled graphs.
 
-    ``tensors`` are the parameters as Tensors over the same memory: backward adds to their ``grad``.
+    Results are Tensors where those of the module are: if it, or an argument, holds a Tensor that requires a gradient
+    (``module.requires_grad_()``).
     """
 
     def __init__(self, module: Module, options: AotOptions) -> None:
         super().__init__()
         self.orig_module = module
-        object.__setattr__(self, "tensors", parameter_tensors(module))
         object.__setattr__(self, "_options", options)
-        object.__setattr__(self, "_lifted", Lifted(module))
         object.__setattr__(self, "entries", Forms())
         object.__setattr__(self, "_state", FrameState())
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         module = self.orig_module
-        _refresh(self.tensors, module)
-        restore = self._lifted.swapped(self.tensors)
+        dynamic = self._options.dynamic
+        forms = form_of(args, dynamic), form_of(kwargs, dynamic)
+        key = (is_grad_enabled(), module.training, *forms, sharing((args, kwargs)), recorded_members(module))
         try:
-            dynamic = self._options.dynamic
-            forms = form_of(args, dynamic), form_of(kwargs, dynamic)
-            key = (is_grad_enabled(), module.training, *forms, sharing((args, kwargs)), recorded_members(module))
             return self.entries.call(key, args, kwargs, lambda: self._entry(args, kwargs))
         except RaisingCall:
             return module(*args, **kwargs)
-        finally:
-            restore()
 
     def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> AotEntry:
         return build_entry(self.orig_module, args, kwargs, self._options, self._state)
@@ -129,14 +124,6 @@ def _tensor_over(array: Any) -> Tensor:
     return array if isinstance(array, Tensor) and array.requires_grad else Tensor(array, requires_grad=True)
 
 
-def _refresh(tensors: dict[str, Tensor], module: Module) -> None:
-    """A parameter that was replaced gets another Tensor."""
-    made = {id(t._values): t for t in tensors.values()}
-    for name, array in module.named_parameters(remove_duplicate=False):
-        if name in tensors and tensors[name] is not array and tensors[name]._values is not array:
-            tensors[name] = made.setdefault(id(array), _tensor_over(array))
-
-
 def aot_module(
     mod: Module,
     fw_compiler: Compiler,
@@ -151,7 +138,8 @@ def aot_module(
 ) -> AotModule:
     """A module that acts as ``mod``, kept as ``orig_module``, with all parameters and buffers as inputs of its graphs.
 
-    The other arguments are those of ``aot_function``.
+    A module of plain arrays gives plain results; for ``backward`` call ``mod.requires_grad_()``. The other arguments are
+    those of ``aot_function``.
 
     Raises UserError for a module that holds stand-ins: there is nothing to run on.
     """
@@ -182,7 +170,7 @@ def aot_module_simplified(
 
     Parameters and buffers are read once, now: writes into them, and what the module itself assigns, are seen later;
     other arrays in their place are not. A call that differs in what was relied on (sizes, dtypes, a setting that the
-    module read) is a UserError.
+    module read) is a UserError. For ``backward`` call ``mod.requires_grad_()`` before.
     ``sources`` names the full argument list, parameters first: they must be as many, and no two the same. Stand-ins
     among ``args`` decide whether sizes are symbols; no real array is touched then until the first call.
     """
@@ -197,20 +185,14 @@ def aot_module_simplified(
     )
     lifted, name = Lifted(mod), type(mod).__name__
     kept: dict[str, Any] = {name: stand_in_array(value) for name, value in members.items()}
-    tensors = parameter_tensors(mod)
-    kept |= tensors
     entry = _with(lifted, kept, lambda: build_entry(mod, tuple(map(stand_in_argument, args)), {}, options))
 
     def forward(*runtime_args: Any) -> Any:
         return _with(lifted, kept, lambda: _served(entry, runtime_args, name))
 
-    def zero_grad() -> None:
-        for tensor in tensors.values():
-            tensor.zero_grad()
-
     described: Any = forward
-    described.zero_grad = zero_grad
-    described.named_parameters = lambda *a, **k: _named(mod.named_parameters(*a, **k), tensors)
+    described.zero_grad = mod.zero_grad
+    described.named_parameters = mod.named_parameters
     described.named_buffers = mod.named_buffers
     described.entry = entry
     return forward
@@ -231,10 +213,6 @@ def _served(entry: AotEntry, args: tuple[Any, ...], name: str) -> Any:
             f"aot_module_simplified compiled {name} for arguments that share memory otherwise than those of this call, "
             "and it writes into them: copy them, or use aot_module"
         ) from None
-
-
-def _named(pairs: Any, tensors: dict[str, Tensor]) -> Iterator[tuple[str, Any]]:
-    return ((name, tensors.get(name, value)) for name, value in pairs)
 
 
 def _with(lifted: Lifted, members: dict[str, Any], do: Callable[[], Any]) -> Any:

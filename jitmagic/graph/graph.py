@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jitmagic.errors import Span
+from jitmagic.graph.interpreter import interpret
 from jitmagic.graph.meta import Meta
 from jitmagic.graph.node import ModuleCall, Node, Operation
 from jitmagic.graph.shapes import SymInt
@@ -41,6 +42,7 @@ class Graph:
     """Build it with ``input``, ``constant``, ``call`` and ``item``; ``nodes`` is in program order.
 
     ``outputs`` is a flat list of nodes; what the caller gets from them is the business of whoever made the graph.
+    ``graph(*arguments)`` runs it through NumPy and gives them all as a tuple.
     """
 
     name: str = "graph"
@@ -50,6 +52,15 @@ class Graph:
     bindings: list[Binding] = field(default_factory=list)
     names: dict[str, int] = field(default_factory=dict)
     derived: set[str] = field(default_factory=set)  # names of the nodes that derivatives are computed by
+
+    def __call__(self, *arguments: Any) -> tuple[Any, ...]:
+        """The outputs for these arguments, one for each input. Raises TypeError for another number of arguments."""
+        if len(arguments) != len(self.placeholders):
+            takes = ", ".join(node.name for node in self.inputs)
+            raise TypeError(
+                f"graph {self.name!r} takes {len(self.placeholders)} arguments ({takes}): {len(arguments)} given"
+            )
+        return tuple(interpret(self, arguments))
 
     @property
     def inputs(self) -> list[Node]:

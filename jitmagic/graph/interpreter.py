@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitmagic.errors import InternalError
-from jitmagic.graph.graph import Binding, Graph
 from jitmagic.graph.node import Node, map_nodes
 from jitmagic.graph.polynomial import evaluate
 from jitmagic.graph.shapes import SymInt
+
+if TYPE_CHECKING:
+    from jitmagic.graph.graph import Binding, Graph  # which run themselves by ``interpret``
 
 __all__ = ["call_node", "interpret"]
 

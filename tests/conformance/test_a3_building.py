@@ -68,7 +68,7 @@ def test_a31_stand_ins_decide_about_symbols_and_touch_no_array() -> None:
     for env in (None, ShapeEnv()):
         mode = jm.aot.StandInMode(env)
         size = 4 if env is None else env.new_symbol(4)
-        run = jm.aot.aot_module_simplified(Line(), (mode.array((size, 3)),), jm.aot.aot_eager)
+        run = jm.aot.aot_module_simplified(Line().requires_grad_(), (mode.array((size, 3)),), jm.aot.aot_eager)
         training = run.entry.training
         assert bool(training.halves.forward.bindings) == (env is not None)
         for n in (4,) if env is None else (4, 7):
