@@ -28,7 +28,7 @@ from jitmagic.aot.spreads import INFERENCE
 from jitmagic.aot.wrapper import Run, wrap
 from jitmagic.aot.writes import write_rule
 from jitmagic.graph import ArrayMeta, Graph, Node, ShapeEnv, SymInt, verify
-from jitmagic.ops.functional import WINDOW, ViewStep
+from jitmagic.ops.functional import BYTE_WINDOW, WINDOW, ViewStep
 
 __all__ = ["Backend", "CompiledGraph", "Purified", "compile_inference", "make_pure", "purify"]
 
@@ -167,11 +167,11 @@ def _start(builder: PureBuilder, graph: Graph, groups: Sequence[AliasGroup]) -> 
 
 def _start_base(builder: PureBuilder, graph: Graph, name: str, group: AliasGroup) -> None:
     members = [graph.inputs[w.input] for w in group.windows]
-    dtype = next(m.meta.dtype for m in members if isinstance(m.meta, ArrayMeta))
-    meta = ArrayMeta(dtype, (group.length,), (dtype.itemsize,), writeable=False)
+    meta = ArrayMeta(group.dtype, (group.length,), (group.dtype.itemsize,), writeable=False)
     storage = Node(name, "input", meta)
     builder.start(storage, builder.pure.input(name, meta))
     for member, window in zip(members, group.windows, strict=True):
-        step = ViewStep(WINDOW, (window.offset, window.shape, window.strides))
+        place = (window.offset, window.shape, window.strides)
+        step = ViewStep(BYTE_WINDOW, (*place, window.dtype)) if group.is_of_bytes else ViewStep(WINDOW, place)
         builder.aliases.view(member, storage, step)
         builder.steps[member] = step

@@ -138,8 +138,8 @@ def aot_module(
 ) -> AotModule:
     """A module that acts as ``mod``, kept as ``orig_module``, with all parameters and buffers as inputs of its graphs.
 
-    A module of plain arrays gives plain results; for ``backward`` call ``mod.requires_grad_()``. The other arguments are
-    those of ``aot_function``.
+    A module of plain arrays gives plain results; for ``backward`` call ``mod.requires_grad_()``. The other arguments
+    are those of ``aot_function``.
 
     Raises UserError for a module that holds stand-ins: there is nothing to run on.
     """

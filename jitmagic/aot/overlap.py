@@ -1,7 +1,7 @@
 """Takes real arguments and which of them are written, gives the memory relations that the compiled code relies on.
 
-Inputs that overlap with a written one are merged into one *synthetic base* (row A19); all others must stay apart. Both
-facts are guarded: ``AliasGuard``.
+Inputs that overlap with a written one are merged into one *synthetic base* (row A19), of bytes if their dtypes differ
+(row A22); all others must stay apart. Both facts are guarded: ``AliasGuard``.
 """
 
 from __future__ import annotations
@@ -20,25 +20,33 @@ from jitmagic.errors import Unsupported
 __all__ = ["AliasGroup", "AliasGuard", "Window", "analyse_overlap", "overlaps"]
 
 Array = np.ndarray[Any, Any]
+BYTE = np.dtype(np.uint8)
 EXACT_WORK = 1000  # steps of the exact solver before two arrays count as overlapping; each takes well under 1 us
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Argument ``input`` as a part of the base; offset and strides count elements."""
+    """Argument ``input`` as a part of the base; offset and strides count elements of the base."""
 
     input: int
     offset: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
+    dtype: np.dtype[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class AliasGroup:
-    """Arguments that lie in one stretch of ``length`` elements and must lie in it in just this way."""
+    """Arguments that lie in one stretch of ``length`` elements of ``dtype`` and must lie in it in just this way."""
 
     windows: tuple[Window, ...]
     length: int
+    dtype: np.dtype[Any]
+
+    @property
+    def is_of_bytes(self) -> bool:
+        """Whether the dtypes of the arguments differ."""
+        return any(w.dtype != self.dtype for w in self.windows)
 
     def base(self, arguments: Sequence[Any]) -> Array:
         """The stretch as a one-dimensional read-only array."""
@@ -46,15 +54,17 @@ class AliasGroup:
         array = arguments[first.input]
         flips = [slice(None, None, -1 if s < 0 else 1) for s in first.strides]
         corner = array[(*flips, Ellipsis)]  # with the ellipsis a view also where there are no axes
-        return as_strided(corner, (self.length,), (array.itemsize,), writeable=False)
+        if corner.dtype != self.dtype:
+            corner = as_strided(corner, (1,), (corner.itemsize,)).view(self.dtype)
+        return as_strided(corner, (self.length,), (self.dtype.itemsize,), writeable=False)
 
     def holds(self, arguments: Sequence[Any]) -> bool:
         arrays = [arguments[w.input] for w in self.windows]
-        itemsize = arrays[0].itemsize
+        itemsize = self.dtype.itemsize
         origin = _address(arrays[0]) - self.windows[0].offset * itemsize
         return all(
             isinstance(a, np.ndarray)
-            and a.dtype == arrays[0].dtype
+            and a.dtype == w.dtype
             and a.shape == w.shape
             and a.strides == tuple(s * itemsize for s in w.strides)
             and _address(a) == origin + w.offset * itemsize
@@ -177,19 +187,23 @@ def _components(pairs: Sequence[tuple[int, int]]) -> list[list[int]]:
 
 def _group(arguments: Sequence[Any], members: list[int], names: Sequence[str]) -> AliasGroup:
     arrays = [arguments[i] for i in members]
-    dtype = arrays[0].dtype
-    if any(a.dtype != dtype for a in arrays) or dtype.hasobject:
-        raise Unsupported("aliased-inputs", f"{_list(members, names)}, which differ in dtype,")
     low = min(int(byte_bounds(a)[0]) for a in arrays)
     high = max(int(byte_bounds(a)[1]) for a in arrays)
+    dtype = arrays[0].dtype
+    if any(a.dtype != dtype for a in arrays):
+        dtype = BYTE
+    if any(a.dtype.hasobject for a in arrays):
+        raise Unsupported("aliased-inputs", f"{_list(members, names)}, which hold objects,")
     numbers = [_address(a) - low for a in arrays] + [s for a in arrays for s in a.strides]
-    if any(number % dtype.itemsize for number in numbers):
+    is_aligned = all(low % a.dtype.alignment == 0 and a.flags.aligned for a in arrays) or dtype is not BYTE
+    if any(number % dtype.itemsize for number in numbers) or not is_aligned:
         raise Unsupported("aliased-inputs", f"{_list(members, names)}, whose elements start at different bytes,")
+    size = dtype.itemsize
     windows = tuple(
-        Window(i, (_address(a) - low) // a.itemsize, a.shape, tuple(s // a.itemsize for s in a.strides))
+        Window(i, (_address(a) - low) // size, a.shape, tuple(s // size for s in a.strides), a.dtype)
         for i, a in zip(members, arrays, strict=True)
     )
-    return AliasGroup(windows, (high - low) // dtype.itemsize)
+    return AliasGroup(windows, (high - low) // size, dtype)
 
 
 def _reach_below(window: Window) -> int:

@@ -25,7 +25,7 @@ from jitmagic.aot.naming import Build, new_build
 from jitmagic.aot.phases import Phases
 from jitmagic.aot.plan import InferencePlan
 from jitmagic.aot.simplify import simplify_pure
-from jitmagic.errors import UserError
+from jitmagic.errors import Unsupported, UserError
 from jitmagic.graph import ArrayMeta, Graph, Node
 from jitmagic.ops.derivatives import gradient_meta
 
@@ -152,6 +152,9 @@ def _targets(pure: Graph, plan: InferencePlan, needs: Sequence[bool]) -> list[tu
     count = len(plan.guard.groups)
     found: list[tuple[Node, tuple[str, int]]] = []
     for number, group in enumerate(plan.guard.groups):
+        if group.is_of_bytes and any(needs[w.input] for w in group.windows):
+            names = " and ".join(plan.names[w.input] for w in group.windows)
+            raise Unsupported("aliased-inputs", f"{names}, which differ in dtype and need a gradient,")
         if any(needs[w.input] for w in group.windows) and is_differentiable(pure.inputs[number]):
             found.append((pure.inputs[number], ("base", number)))
     for node, argument in zip(pure.inputs[count:], plan.direct, strict=False):

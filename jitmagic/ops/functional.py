@@ -33,6 +33,7 @@ from jitmagic.ops.view_steps import ViewStep, follow, ordered
 
 __all__ = [
     "ADD_AT",
+    "BYTE_WINDOW",
     "COPY_INTO",
     "UPDATE",
     "UPDATE_INDEX",
@@ -245,6 +246,27 @@ WINDOW = op(
     lower=View(),
     vjp=(_of_window,),
     note="offset and strides count elements of the base",
+)
+
+
+def _byte_window(
+    base: Array, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]
+) -> Array:
+    return np.ndarray(shape, dtype, base.data, offset, strides)
+
+
+def _byte_window_meta(call: Arguments) -> Inferred:
+    _, _, shape, strides, dtype = call.args
+    return Inferred(ArrayMeta(dtype, shape, strides), view_of=0)
+
+
+BYTE_WINDOW = op(
+    "byte_window",
+    _byte_window,
+    meta=_byte_window_meta,
+    lower=View(),
+    note="numbers of any dtype in a base of bytes; offset and strides count bytes",
+    no_vjp="the bytes of a number are no smooth function of it",
 )
 
 

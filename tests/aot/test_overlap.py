@@ -11,6 +11,7 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 from jitmagic.aot import aot_eager, compile_inference
 from jitmagic.aot.overlap import analyse_overlap
 from jitmagic.errors import Unsupported
+from jitmagic.ops.registry import by_name
 from tests.aot.recorder import Recorder, assert_same
 
 
@@ -108,13 +109,64 @@ def test_the_relation_is_guarded_both_ways() -> None:
     assert not together.holds([a[1:], a[::-1][1:]])
 
 
-def test_aliases_with_another_dtype_are_refused() -> None:
+def bits_and_numbers() -> list[Any]:
+    a = data(8)
+    return [a, a.view(np.int64)]
+
+
+def halves_of_numbers() -> list[Any]:
+    a = data(8)
+    return [a.view(np.uint8).reshape(4, 2, 8)[::-1, :, :5], a[2:6], data(3), a.view("i4")[3:13:2]]
+
+
+def parts_of_complex_numbers() -> list[Any]:
+    z = np.arange(6) * (1 + 2j)
+    return [z.imag[::-1], z, z.view(float)[2:8]]
+
+
+def single_precision_and_flags() -> list[Any]:
+    a = np.arange(6, dtype="f4")
+    return [a[1::2], a.view(bool)[:0], a.view("M8[s]"), a.view("u2").reshape(6, 2).T]
+
+
+@pytest.mark.parametrize("written", [0, 1, 3])
+@pytest.mark.parametrize(
+    "inputs", [bits_and_numbers, halves_of_numbers, parts_of_complex_numbers, single_precision_and_flags]
+)
+def test_aliases_with_another_dtype_share_a_base_of_bytes(inputs: Any, written: int) -> None:
+    """Row A22."""
+    given = inputs()
+    written = min(written, len(given) - 1)
+    r = Recorder(given)
+    target, copies = r.inputs[written], [r.call(by_name("copy"), x) for x in r.inputs]
+    r.call("setitem", target, slice(1, 3), r.call("getitem", target, slice(0, 1)))
+    r.call("setitem", r.inputs[0], Ellipsis, r.call("getitem", r.inputs[0], slice(None, None, -1)))
+    compiled = assert_same(r.output(*copies, *(r.call(by_name("copy"), x) for x in r.inputs), *r.inputs), inputs)
+    assert "base0" in str(compiled.plan)
+
+
+def test_aliases_with_another_dtype_are_guarded() -> None:
+    a = data()
+    guard = analyse_overlap(pair := [a, a.view(np.int64)], [0])
+    assert guard.holds(pair)
+    assert guard.holds(bits_and_numbers()) is False  # fewer elements
+    b = data()
+    assert guard.holds([b, b.view(np.int64)])
+    assert not guard.holds([b, b.view(np.uint64)])
+    assert not guard.holds([b, b])
+    assert not guard.holds([b, data().view(np.int64)])
+    assert not guard.holds([b.view(np.int64), b])
+
+
+def test_aliases_that_no_base_can_express_are_refused() -> None:
     """Row A22: then the function runs plainly."""
     a = data()
-    with pytest.raises(Unsupported, match="aliased-inputs: p and q, which differ in dtype,"):
-        analyse_overlap([a, a.view(np.int64)], [0], names=["p", "q"])
+    with pytest.raises(Unsupported, match="aliased-inputs: p and q, whose elements start at different bytes,"):
+        analyse_overlap([a[1:], a.view("u1")[11:19].view(float)], [0], names=["p", "q"])
     with pytest.raises(Unsupported, match="whose elements start at different bytes"):
-        analyse_overlap([a[1:], a.view("u1")[11:19].view(float)], [0])
+        analyse_overlap([a[1:], a.view("f4")[1:]], [0])  # the base would not be aligned
+    with pytest.raises(Unsupported, match="which hold objects"):
+        analyse_overlap([o := np.array([1, None]), o[1:]], [0])
     assert not analyse_overlap([a, a.view(np.int64)], [])
 
 

@@ -165,6 +165,31 @@ def test_a22_aliases_of_another_dtype_or_of_the_owner() -> None:
     for function in (f, compiled, compiled):
         x = np.arange(3.0)
         assert function(x, x.view(np.int64)).tolist() == x.view(np.int64).tolist()
+    assert compiled.jit.compiles == 1
+    assert "plain Python" not in str(compiled.jit.breaks())
+    for function in (jm.aot.aot_function(f, jm.aot.aot_eager), jm.aot.aot_function(f, jm.aot.aot_eager)):
+        x = np.arange(3.0)
+        assert function(x, x.view(np.int64)).tolist() == x.view(np.int64).tolist()
+        assert x.tolist() == [1.5, 2.5, 3.5]
+
+    def g(x, bits):
+        bits &= -1 << 40
+        x[1:] += x[:-1]
+        return x, bits[::-1], x.sum()
+
+    compiled = jm.compile(g)
+    for function in (compiled, compiled, jm.aot.aot_function(g, jm.aot.aot_eager)):
+        x, y = np.arange(3.0) / 3, np.arange(3.0) / 3
+        found, expected = function(x, x.view(np.int64)), g(y, y.view(np.int64))
+        assert found[0] is x
+        assert found[1].tolist() == expected[1].tolist()
+        assert np.shares_memory(found[1], x)
+        assert found[2] == expected[2]
+        assert x.tolist() == y.tolist()
+    w = tensor([1, 2, 3])
+    v = w * 1
+    with pytest.raises(jm.UserError, match="differ in dtype and need a gradient"):
+        jm.aot.aot_function(f, jm.aot.aot_eager)(v, v.numpy().view(np.int64))
     y = np.arange(4.0)
     z = y.copy()
     compiled_sum = jm.compile(lambda whole, part: (whole.__iadd__(1.0), part.sum())[1])
