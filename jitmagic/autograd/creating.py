@@ -23,7 +23,7 @@ import numpy as np
 
 from jitmagic.autograd.called import CALL, with_calls_named
 from jitmagic.autograd.dispatch import call_function
-from jitmagic.autograd.numbers import MATH, conversion, makes_numbers
+from jitmagic.autograd.numbers import MATH, check_texts, conversion, makes_numbers
 from jitmagic.autograd.recorded import Recorded, is_smooth, needs_gradient, raw
 from jitmagic.ops import lookup
 
@@ -132,6 +132,7 @@ class Creating:
 
         @functools.wraps(function, updated=())
         def call(*args: Any, **kwargs: Any) -> Any:
+            check_texts(function, args)
             if self._is_recorded(function, args, kwargs):
                 return call_function(self._kind, function, args, kwargs)
             found = function(*args, **kwargs)

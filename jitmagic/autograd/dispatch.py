@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jitmagic.autograd.bodies import body_on_tensors
+from jitmagic.autograd.coded import is_text
 from jitmagic.autograd.composed import COMPOSED
 from jitmagic.autograd.modes import is_grad_enabled
 from jitmagic.autograd.node import Edge, ErrorNode, like_sequence
@@ -95,7 +96,7 @@ def _refusing(kind: Any, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _with_history(result: Any, edge: Edge) -> Any:
-    if isinstance(result, Recorded) and is_smooth(result._values):
+    if isinstance(result, Recorded) and (is_smooth(result._values) or is_text(result._values)):
         result._edge = edge
     elif type(result) in (float, complex):  # an object ufunc of one number
         return python_number(np.asarray(result)[()], edge)

@@ -14,21 +14,23 @@ from typing import Any
 from jitmagic.autograd.node import like_sequence
 from jitmagic.autograd.recorded import Recorded, raw
 
-__all__ = ["StandIns", "note", "plain_of"]
+__all__ = ["StandIns", "note", "note_text", "plain_of", "texts_in"]
 
 DEPTH = 4  # how many tuples may be around a stand-in, one in the other
+SHORT, MANY, FEW = 1024, 1024, 4  # of texts up to this length the last many are remembered, of longer ones the last few
 
 
 class StandIns:
-    """Those of one run that are still in use."""
+    """Those of one run that are still in use, and the texts and bytes that were last made of their numbers."""
 
     def __init__(self) -> None:
-        self._alive: weakref.WeakValueDictionary[int, Recorded] = weakref.WeakValueDictionary()
+        self.alive: weakref.WeakValueDictionary[int, Recorded] = weakref.WeakValueDictionary()
+        self.texts: tuple[deque[Any], deque[Any]] = (deque(maxlen=MANY), deque(maxlen=FEW))
 
     @contextmanager
     def noted(self) -> Iterator[None]:
         """Stand-ins that are made inside belong to this run."""
-        token = _current.set(self._alive)
+        token = _current.set(self)
         try:
             yield
         finally:
@@ -36,7 +38,7 @@ class StandIns:
 
     def let_go(self) -> None:
         """Lists, dicts, attributes and closures of the program hold plain arrays and numbers from now on."""
-        kept = [one for one in map(self._alive.get, list(self._alive)) if one is not None]
+        kept = [one for one in map(self.alive.get, list(self.alive)) if one is not None]
         if kept:
             _put(kept, [plain_of(one) for one in kept])
 
@@ -52,10 +54,28 @@ _current: ContextVar[Any] = ContextVar("jitmagic_stand_ins", default=None)
 
 def note(stand_in: Any) -> Any:
     """``stand_in``, which is new."""
-    alive = _current.get()
-    if alive is not None:
-        alive[id(stand_in)] = stand_in
+    run = _current.get()
+    if run is not None:
+        run.alive[id(stand_in)] = stand_in
     return stand_in
+
+
+def note_text(text: Any) -> Any:
+    """``text``, a string or bytes made of the numbers of a stand-in."""
+    run = _current.get()
+    if run is not None:
+        run.texts[len(text) > SHORT].append(text)
+    return text
+
+
+def texts_in(value: Any) -> bool:
+    """Whether ``value`` is such a text, the very object, or a list or tuple with one in it."""
+    run = _current.get()
+    if run is None:
+        return False
+    if isinstance(value, list | tuple):
+        return bool(value) and isinstance(value[0], str | bytes) and any(map(texts_in, value))
+    return isinstance(value, str | bytes) and any(each is value for each in run.texts[len(value) > SHORT])
 
 
 def _put(ones: list[Any], values: list[Any], depth: int = 0) -> None:

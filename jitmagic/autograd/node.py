@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from jitmagic.errors import GradientError
-from jitmagic.ops.gradients.calls import as_called, cotangents, is_variadic
+from jitmagic.ops.gradients.calls import as_called, cotangents
 from jitmagic.ops.record import Op
 
 __all__ = ["Edge", "ErrorNode", "FunctionNode", "Node", "OpNode", "Saved", "Version", "like_sequence"]
@@ -229,14 +229,6 @@ class OpNode(Node):
     def release(self) -> None:
         super().release()
         self.args, self.ans, self.kwargs = (), None, {}
-
-
-def has_rule(row: Op, place: int) -> bool:
-    """Whether the row tells the cotangent of the operand at that position."""
-    rules = row.vjp or ()
-    if place < len(rules):
-        return rules[place] is not None
-    return bool(rules) and rules[-1] is not None and is_variadic(row)
 
 
 class FunctionNode(Node):

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.autograd.keeping import texts_in
 from jitmagic.autograd.record import recorded
 from jitmagic.autograd.recorded import Recorded, needs_gradient, python_number, raw
+from jitmagic.errors import GradientError
 from jitmagic.ops.conversions import TO_PYTHON
 from jitmagic.ops.python_numbers import NUMBER_FUNCTIONS
 
-__all__ = ["MATH", "conversion", "item_of", "listed", "makes_numbers"]
+__all__ = ["MATH", "check_texts", "conversion", "item_of", "listed", "makes_numbers"]
 
 
 def makes_numbers(value: Any) -> bool:
@@ -26,9 +28,19 @@ def conversion(kind: Any, cls: Any) -> Callable[..., Any]:
     convert: Any = _CONVERSIONS.get(cls, _numpy_number)
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        check_texts(cls, args)
         return convert(kind, cls, *args) if not kwargs and needs_gradient(args) else cls(*args, **kwargs)
 
     return call
+
+
+def check_texts(reader: Any, args: tuple[Any, ...]) -> None:
+    """Raises GradientError if ``reader`` is to make numbers of a text of others: their history would be lost."""
+    if any(map(texts_in, args)):
+        raise GradientError(
+            f"{reader.__name__} reads a text or bytes that were made of a number which the gradient depends on: texts "
+            "have no history. Use the number itself, np.round for fewer digits, or jm.detach what the text is made of"
+        )
 
 
 def _numpy_number(kind: Any, cls: Any, value: Any, *rest: Any) -> Any:

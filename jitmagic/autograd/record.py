@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from jitmagic.autograd.coded import CodedNode, keeps_code, seen_again, viewed_code
 from jitmagic.autograd.modes import is_grad_enabled
-from jitmagic.autograd.node import Edge, ErrorNode, Node, OpNode, Saved, has_rule, like_sequence
+from jitmagic.autograd.node import Edge, ErrorNode, Node, OpNode, Saved, like_sequence
 from jitmagic.autograd.recorded import (
     Recorded,
     check_dtypes,
@@ -21,8 +22,10 @@ from jitmagic.autograd.recorded import (
 )
 from jitmagic.ops.functional import ViewStep
 from jitmagic.ops.gradients import by_position
+from jitmagic.ops.gradients.calls import has_rule
 from jitmagic.ops.lowering import View
 from jitmagic.ops.record import Op
+from jitmagic.ops.view_steps import RETYPING
 
 __all__ = [
     "histories",
@@ -157,6 +160,10 @@ def recorded(kind: Any, row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any
     if edges or named:
         check_dtypes(f"np.{row.name}", entries)
     node: Node | None = None
+    if edges and (codes := _codes(row, args, entries, smooth)):
+        edges, sources = codes.edges, codes.sources
+        if codes.carried:
+            return _of_codes(kind, row, args, kwargs, result, codes)
     if named and any(smooth):
         edges += [edge for name in named for t in tensors_in(kwargs[name]) if (edge := t._history()) is not None]
         node = ErrorNode(row.name, _by_name_only(row, named[0]), edges, len(entries))
@@ -180,6 +187,55 @@ def recorded(kind: Any, row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any
     if not several:
         return made[0]
     return like_sequence(result, made)
+
+
+class _Codes(NamedTuple):
+    """What has a history among the operands and results of a call that reads or makes codes.
+
+    ``carried`` are the results that get one through a code; ``edges`` leave out codes that only choose (an index).
+    """
+
+    edges: list[Edge]
+    sources: Sources
+    carried: list[bool]
+    from_code: Edge | None
+
+
+def _codes(row: Op, args: tuple[Any, ...], entries: list[Any], smooth: list[bool]) -> _Codes | None:
+    """None for a call without codes of recorded numbers, which is nearly every one."""
+    found = [(edge, (place, entry), t) for place, entry, t in operands(args) if (edge := t._history()) is not None]
+    if all(is_smooth(t._values) for *_, t in found):
+        carried = [not s and keeps_code(row.name, each) for s, each in zip(smooth, entries, strict=True)]
+        return _Codes([e for e, *_ in found], [s for _, s, _ in found], carried, None) if any(carried) else None
+    kept = [each for each in found if is_smooth(each[2]._values) or row.vjp is None or has_rule(row, each[1][0])]
+    code = next((edge for edge, _, t in kept if not is_smooth(t._values)), None)
+    carried = [code is not None and np.asarray(each).dtype.kind != "b" for each in entries]
+    return _Codes([e for e, *_ in kept], [s for _, s, _ in kept], carried if any(carried) else [], code)
+
+
+def _of_codes(kind: Any, row: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any, codes: _Codes) -> Any:
+    """As ``recorded`` for results that hold codes, or are computed of such."""
+    several = isinstance(result, tuple | list)
+    entries = list(result) if several else [result]
+    edge: Edge | None = None
+    if not several and codes.from_code is not None:
+        edge = seen_again(row.name, codes.from_code, result)
+    elif not several and row.name in RETYPING:
+        edge = viewed_code(row.name, raw(args[codes.sources[0][0]]), codes.edges[0])
+    node = CodedNode(f"np.{row.name}", codes.edges, len(entries))
+    made = [
+        _result(
+            kind,
+            entry,
+            (edge or (node, i)) if carried else None,
+            row,
+            args,
+            kwargs,
+            i if several else None,
+        )
+        for i, (entry, carried) in enumerate(zip(entries, codes.carried, strict=True))
+    ]
+    return like_sequence(result, made) if several else made[0]
 
 
 _PYTHON = (float, complex)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.autograd.coded import CodedNode, is_smooth, keeps_code, seen_again, viewed_code
 from jitmagic.autograd.node import Edge, OpNode, Saved, Version, like_sequence
 from jitmagic.errors import GradientError
 from jitmagic.ops.functional import ViewStep
@@ -23,11 +24,6 @@ __all__ = [
     "raw",
     "tensors_in",
 ]
-
-
-def is_smooth(data: Any) -> bool:
-    """Whether gradients of such an array make sense: real or complex numbers."""
-    return isinstance(data, np.ndarray | np.generic) and data.dtype.kind in "fc"
 
 
 def check_dtypes(name: str, results: Iterable[Any]) -> None:
@@ -107,6 +103,10 @@ class Recorded:
         for step in self._path:
             args = tuple(Saved(a, edge if a is data else None, None, type(self)) for a in step.arguments(data))
             result = step.op.call(*step.arguments(data), **step.kwargs)
+            coded = _through_code(step, data, edge, result)
+            if coded is not None:
+                edge, data = coded, result
+                continue
             outputs = len(result) if isinstance(result, tuple | list) else 1
             node = OpNode(step.op, args, step.kwargs, [edge], [(step.position, None)], outputs)  # type: ignore[arg-type]  # rows are operations
             entries = result if isinstance(result, tuple | list) else (result,)
@@ -139,6 +139,13 @@ class Recorded:
             f"{what} Tensor that requires a gradient cannot be written in place: its value is what the gradient is "
             "taken at. Write under jm.no_grad(), or into a copy"
         )
+
+
+def _through_code(step: ViewStep, data: Any, edge: Edge, result: Any) -> Edge | None:
+    """The history of a view that shows ``data`` in another code, or shows such a code; None for other views."""
+    if is_smooth(data):
+        return viewed_code(step.op.name, data, edge) if keeps_code(step.op.name, result) else None
+    return seen_again(step.op.name, edge, result) or (CodedNode(f"np.{step.op.name}", [edge]), 0)
 
 
 def numbers_are_made_by(make: Callable[[Any, Edge | None], Any]) -> None:

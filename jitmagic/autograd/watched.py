@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from jitmagic.autograd.keeping import note
+from jitmagic.autograd.keeping import note, note_text
+from jitmagic.autograd.methods import LOST
 from jitmagic.autograd.modes import is_grad_enabled
 from jitmagic.autograd.numbers import item_of, listed
-from jitmagic.autograd.recorded import Recorded, numbers_are_made_by, raw
+from jitmagic.autograd.recorded import Recorded, is_smooth, numbers_are_made_by, raw
 from jitmagic.autograd.stores import makes_text
 from jitmagic.autograd.tensor import Tensor
 from jitmagic.errors import GradientError
@@ -36,8 +37,42 @@ class Watched(Tensor):
     def __class__(self) -> type:
         return type(raw(self))
 
+    def _noted(self, text: Any) -> Any:
+        """A text or bytes of these numbers, which a reader of numbers is to know again."""
+        return note_text(text) if self.requires_grad and is_grad_enabled() else text
+
     def __repr__(self) -> str:
-        return repr(raw(self))
+        return str(self._noted(repr(raw(self))))
+
+    def __str__(self) -> str:
+        return str(self._noted(super().__str__()))
+
+    def __format__(self, spec: str) -> str:
+        return str(self._noted(super().__format__(spec)))
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and hasattr(type(raw(self)), name):
+            raise AttributeError(
+                f"{name} of a number that a gradient is taken by: no rule tells its gradient; use jm.detach(x).{name} "
+                "if none is to flow through it"
+            )
+        return super().__getattr__(name)
+
+    @property
+    def data(self) -> Any:
+        """As ``ndarray.data``: memory that keeps no history."""
+        if self.requires_grad and is_grad_enabled():
+            raise GradientError(f"the memory (x.data) of an array that requires a gradient was asked for, {LOST}")
+        return self._values.data
+
+    def is_integer(self) -> bool:
+        """As ``float.is_integer``."""
+        found: bool = self._values.is_integer()
+        return found
+
+    def tobytes(self, *args: Any, **kwargs: Any) -> Any:
+        """As ``ndarray.tobytes``."""
+        return self._noted(self._values.tobytes(*args, **kwargs))
 
     def __copy__(self) -> Any:
         return np.copy(self)
@@ -65,11 +100,11 @@ class Watched(Tensor):
 
     def item(self, *args: Any) -> Any:
         """As ``ndarray.item``; the number keeps its history."""
-        return item_of(self, *args) if self.requires_grad else super().item(*args)
+        return item_of(self, *args) if self.requires_grad and is_smooth(self._values) else super().item(*args)
 
     def tolist(self) -> Any:
         """As ``ndarray.tolist``; the numbers keep their history."""
-        return listed(self) if self.requires_grad else self._values.tolist()
+        return listed(self) if self.requires_grad and is_smooth(self._values) else self._values.tolist()
 
 
 class WatchedNumber(Watched):

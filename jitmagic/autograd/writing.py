@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.autograd.coded import CodedNode
 from jitmagic.autograd.modes import is_grad_enabled
 from jitmagic.autograd.node import Edge, Node, OpNode, Saved
 from jitmagic.autograd.record import histories, node_of, operands, with_inner_lists_joined
@@ -40,10 +41,19 @@ def write(target: Any, perform: Callable[..., Any], row: Op, args: tuple[Any, ..
     node: Node | None = None
     if edges and is_smooth(target._values):
         node = node_of(row, args, kwargs, edges, sources, 1)
+    elif is_grad_enabled():
+        node = _into_code(target, edges)
     target._version.before_write(target._values)
     result = perform(*raw(args), **raw(kwargs))
     written(target, node)
     return result
+
+
+def _into_code(target: Recorded, edges: list[Edge]) -> Node | None:
+    """What numbers are after a write into a view of their bits; None if no gradient flows through them."""
+    owner = target._owner()
+    before = owner._history() if not is_smooth(target._values) and is_smooth(owner._values) else None
+    return CodedNode("a write into a view of the bits", [before, *edges]) if before is not None else None
 
 
 RESULT_READ = frozenset({"ipow", "sort_in_place", "partition_in_place"})  # their rules need what was written
@@ -113,7 +123,9 @@ def _taken(out: Any, edge: Edge | None, mask: Any) -> Node | None:
         return None
     out._check_may_write()
     before = out._history()
-    return _copied(out, before, edge, mask) if is_smooth(out._values) and (edge or before) else None
+    if not is_smooth(out._values):
+        return _into_code(out, [] if edge is None else [edge])
+    return _copied(out, before, edge, mask) if edge or before else None
 
 
 def _before_the_cast(row: Op, args: Any, kwargs: Mapping[str, Any], outs: tuple[Any, ...]) -> tuple[Any, ...] | None:

@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import as_strided
 from jitmagic.graph.node import Operation
 from jitmagic.ops.registry import by_name
 
-__all__ = ["ViewStep", "follow", "ordered"]
+__all__ = ["RETYPING", "ViewStep", "follow", "is_coding", "ordered"]
 
 
 class ViewStep(NamedTuple):
@@ -51,6 +51,23 @@ def follow(base: Any, path: tuple[ViewStep, ...]) -> Any:
     for step in path:
         base = step.apply(base)
     return base
+
+
+RETYPING = frozenset({"byte_window", "getfield", "view"})  # what shows the same bytes as another dtype
+
+
+def is_coding(path: tuple[ViewStep, ...]) -> bool:
+    """Whether a step of the path shows numbers as what has no gradient: integers, flags, raw bytes."""
+    return any(step.op.name in RETYPING and _shown_kind(step) not in "fc" for step in path)
+
+
+def _shown_kind(step: ViewStep) -> str:
+    """The kind of the dtype that the step shows; ``f`` if it is that of the array."""
+    named = (value for value in (*step.args, step.kwargs.get("dtype")) if isinstance(value, type | str | np.dtype))
+    dtype = next(named, None)
+    if dtype is None or (isinstance(dtype, type) and issubclass(dtype, np.ndarray)):
+        return "f"
+    return np.dtype(dtype).kind
 
 
 PLACES = {"ravel": 0, "reshape": 1}  # where the order stands among the arguments after the array

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from jitmagic.aot.joint.codes import LOST, makes_code, reads_code, stays_code, writes_code
 from jitmagic.aot.joint.flow_reverse import flow_cotangents
 from jitmagic.aot.joint.loops import loop_cotangents
 from jitmagic.aot.joint.staged import Stage, Staged
@@ -52,8 +53,8 @@ def pull(
     Raises Unsupported ``no-derivative`` for an operation on the way that has no rule.
     """
     known = list(stage.graph.nodes) if nodes is None else list(nodes)
-    reached = reached_from(known, targets)
-    walk = Reverse(stage, frozenset(targets), reached, masked_in(known, reached))
+    reached, broken = _flow(known, targets)
+    walk = Reverse(stage, frozenset(targets), reached, masked_in(known, reached), broken)
     for node, cotangent in seeds.items():
         walk.add(node, cotangent)
     for node in reversed(known):
@@ -62,12 +63,33 @@ def pull(
 
 
 def reached_from(nodes: Iterable[Node], targets: Sequence[Node]) -> set[Node]:
-    """The values that depend on a target and that a derivative may flow through."""
-    reached = set(targets)
+    """The values that depend on a target and that a derivative may flow through, or gets lost in."""
+    return set(_flow(nodes, targets).reached)
+
+
+class _Flow(NamedTuple):
+    """``broken`` are those of the ``reached`` values that come back from the bits or the text of others."""
+
+    reached: set[Node]
+    broken: set[Node]
+
+
+def _flow(nodes: Iterable[Node], targets: Sequence[Node]) -> _Flow:
+    reached, broken, coded = set(targets), set[Node](), set[Node]()
     for node in nodes:
-        if node not in reached and _carries(node) and not reached.isdisjoint(node.operands()):
-            reached.add(node)
-    return reached
+        if node in reached or _is_constant(node):
+            continue
+        operands = list(node.operands())
+        from_number = not reached.isdisjoint(operands)
+        from_code = bool(coded) and not coded.isdisjoint(operands)
+        if is_differentiable(node):
+            if (from_code and reads_code(node, coded)) or (from_number and writes_code(node)):
+                broken.add(node)
+            if from_number or node in broken:
+                reached.add(node)
+        elif (from_code and stays_code(node)) or (from_number and makes_code(node)):
+            coded.add(node)
+    return _Flow(reached, broken)
 
 
 def masked_in(nodes: Sequence[Node], reached: Collection[Node]) -> set[Node]:
@@ -93,23 +115,23 @@ def undamped(row: Op) -> Op:
     return replace(row, vjp=rules)
 
 
-def _carries(node: Node) -> bool:
-    """Whether a derivative may flow through: not through what only takes the shape of its operand."""
-    is_constant = isinstance(node.op, Op) and (isinstance(node.op.lower, Fill) or node.op.vjp == ())
-    return is_differentiable(node) and not is_constant
+def _is_constant(node: Node) -> bool:
+    """Whether it only takes the shape of its operand: no derivative flows through it."""
+    return isinstance(node.op, Op) and (isinstance(node.op.lower, Fill) or node.op.vjp == ())
 
 
 @dataclass(slots=True)
 class Reverse:
     """The walk. ``cotangents`` maps a node to what has arrived so far; of a tuple, entry by entry.
 
-    ``masked`` are the values of which elements may be left out later.
+    ``masked`` are the values of which elements may be left out later; ``broken`` those that no derivative leaves.
     """
 
     stage: Stage
     targets: frozenset[Node]
     reached: set[Node]
     masked: set[Node]
+    broken: set[Node]
     cotangents: dict[Node, Any] = field(default_factory=dict)
     entries: dict[Node, dict[int, Any]] = field(default_factory=dict)
 
@@ -139,6 +161,8 @@ class Reverse:
 
     def _spread(self, node: Node) -> None:
         row = node.op
+        if node in self.broken:
+            raise Unsupported("no-derivative", LOST, node.span)
         assert isinstance(row, Op)
         structural = STRUCTURAL.get(row.name)
         if structural is not None and structural(self, node):

@@ -87,6 +87,14 @@ def cotangents(
 
 
 @lru_cache(maxsize=1024)
+def has_rule(row: Op, place: int) -> bool:
+    """Whether the row tells the cotangent of the operand at that position."""
+    rules = row.vjp or ()
+    if place < len(rules):
+        return rules[place] is not None
+    return bool(rules) and rules[-1] is not None and is_variadic(row)
+
+
 def is_variadic(row: Op) -> bool:
     """Whether the last rule serves all operands from its place on."""
     kinds = [p.kind for p in row.signature.parameters.values()]
