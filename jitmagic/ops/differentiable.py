@@ -89,9 +89,15 @@ LOWER = "only the lower triangle (or UPLO) is read, and gets the gradient"
 LINEAR_ALGEBRA: dict[str, Differentiable] = {
     "inv": Differentiable((of_inv,), (_matrix(), _matrix(shape=(2, 3, 3)))),
     "det": Differentiable(
-        (of_det,), (_matrix(), _matrix(shape=(2, 3, 3))), "the gradient at a singular matrix raises LinAlgError"
+        (of_det,),
+        (_matrix(), _matrix(shape=(2, 3, 3)), Sample(lambda rng: (np.ones((3, 3)),))),
+        "the gradient at a singular matrix are its cofactors, and exact",
     ),
-    "slogdet": Differentiable((of_slogdet,), (_matrix(), _matrix(shape=(2, 3, 3)))),
+    "slogdet": Differentiable(
+        (of_slogdet,),
+        (_matrix(), _matrix(shape=(2, 3, 3))),
+        "the gradient of the logarithm at a singular matrix is infinite or NaN, 0 where its cotangent is 0",
+    ),
     "solve": Differentiable(
         solve_rules,
         (

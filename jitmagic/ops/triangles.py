@@ -16,8 +16,11 @@ from jitmagic.ops.gradients.triangles import check_square, inverse_of_lower, low
 from jitmagic.ops.record import Arguments, Inferred, Sample
 from jitmagic.ops.registry import op
 
+__all__ = ["ALL", "square"]
 
-def _rule(call: Arguments) -> Inferred:
+
+def square(call: Arguments) -> Inferred:
+    """Of functions that give new square matrices like the first operand."""
     meta = array_meta(call.args[0])
     check_square(meta)
     if any(hint_of(n) == 0 for n in meta.shape):  # NumPy's new arrays without elements have no strides
@@ -35,7 +38,7 @@ ALL = frozenset({"divide", "over", "under", "invalid"})
 op(
     "inverse_of_lower",
     inverse_of_lower,
-    meta=_rule,
+    meta=square,
     signature="low, /",
     raises=True,
     warns=ALL,
@@ -49,7 +52,7 @@ op(
 op(
     "plus_adjoint",
     plus_adjoint,
-    meta=_rule,
+    meta=square,
     signature="x, /",
     warns=ALL,
     vjp=(lambda g, ans, x: cast(invoke(plus_adjoint, g), x),),

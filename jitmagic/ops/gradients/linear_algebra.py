@@ -13,6 +13,7 @@ import numpy as np
 
 from jitmagic.ops.gradients import triangles
 from jitmagic.ops.gradients.calls import invoke
+from jitmagic.ops.gradients.determinants import cofactors, inverse_transposed
 from jitmagic.ops.gradients.products import turned
 from jitmagic.ops.gradients.shapes import cast, counted, diagonal_mask, fit, shape_of
 
@@ -59,7 +60,7 @@ def of_inv(g: Any, ans: Any, a: Any) -> Any:
 
 
 def of_det(g: Any, ans: Any, a: Any) -> Any:
-    return cast(np.expand_dims(g * ans, (-2, -1)) * turned(np.linalg.inv(a)), a)
+    return cast(np.expand_dims(g, (-2, -1)) * invoke(cofactors, a), a)
 
 
 def of_slogdet(g: Any, ans: Any, a: Any) -> Any:
@@ -68,7 +69,8 @@ def of_slogdet(g: Any, ans: Any, a: Any) -> Any:
     share: Any = 0 if of_log is None else of_log
     if of_sign is not None and a.dtype.kind == "c":
         share = share + np.multiply(1j, np.imag(of_sign * ans[0]))
-    return cast(np.expand_dims(share, (-2, -1)) * turned(np.linalg.inv(a)), a)
+    share = np.expand_dims(share, (-2, -1))
+    return cast(np.where(share == 0, 0, share * invoke(inverse_transposed, a)), a)
 
 
 def _solution(g: Any, ans: Any, a: Any, b: Any) -> tuple[Any, Any]:
