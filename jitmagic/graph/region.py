@@ -1,8 +1,8 @@
 """A loop kept as a loop: typed statements over scalars and array elements, the data between tracer and backends.
 
 Every variable has one type in the whole region; a Python variable that changes its type is several variables here.
-Types are ``pyint``, ``pyfloat``, ``pybool`` for Python numbers (ints are exact: an operation whose result might not
-fit leaves the region) and NumPy's names (``float64``, ``int32``, ...) for NumPy scalars.
+Types are ``pyint``, ``pyfloat``, ``pybool``, ``pycomplex`` for Python numbers (ints are exact: an operation whose
+result might not fit leaves the region) and NumPy's names (``float64``, ``int32``, ...) for NumPy scalars.
 
 ``None`` is of the type ``none``, whose variables are never read.
 
@@ -49,7 +49,7 @@ __all__ = [
 KINDS = (
     *("unbound", "none", "pybool", "pyint", "pyfloat", "bool"),
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"),
-    *("float32", "float64"),
+    *("float32", "float64", "pycomplex", "complex128"),
 )
 
 
@@ -85,7 +85,10 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class Unary:
-    """``neg``, ``abs``, or a function of ``math`` or NumPy by its full name (``math.sqrt``, ``numpy.floor``)."""
+    """``neg``, ``abs``, or a function of ``math``, ``cmath``, NumPy by its full name (``math.sqrt``, ``numpy.floor``).
+
+    Of complex numbers also ``real``, ``imag`` and ``conjugate``.
+    """
 
     function: str
     operand: Expr

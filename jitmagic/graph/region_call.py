@@ -12,7 +12,8 @@ from jitmagic.graph.region import KINDS, Region
 
 __all__ = ["RegionCall", "as_list", "kind_of", "tagged_list"]
 
-_PYTHON = {"pyint": int, "pyfloat": float, "pybool": bool}
+_PYTHON = {"pyint": int, "pyfloat": float, "pybool": bool, "pycomplex": complex}
+_DTYPES = {"pyint": "int64", "pyfloat": "float64", "pybool": "bool", "pycomplex": "complex128"}
 
 
 def kind_of(type_name: str) -> type:
@@ -73,7 +74,7 @@ class RegionCall:
 def as_list(array: Any, kind: str) -> list[Any]:
     """The numbers of an array as those of that type, rows as lists."""
     if kind in _PYTHON:
-        return array.astype({"pyint": "int64", "pyfloat": "float64", "pybool": "bool"}[kind]).tolist()  # type: ignore[no-any-return]  # of an array with axes
+        return array.astype(_DTYPES[kind]).tolist()  # type: ignore[no-any-return]  # of an array with axes
     return list(array.astype(kind)) if array.ndim == 1 else [as_list(row, kind) for row in array]
 
 

@@ -18,7 +18,6 @@ from jitmagic.tracer.call_rows import Handler, row_of
 from jitmagic.tracer.elementwise_calls import attempted
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.loops.capture import capture_values, kinds_of
-from jitmagic.tracer.loops.disguised import DTYPES
 from jitmagic.tracer.loops.rules import refuse
 from jitmagic.tracer.loops.streams import Names, has_rounds
 from jitmagic.tracer.variables.array import ArrayTracker
@@ -26,7 +25,7 @@ from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.callables import NumpyFunction
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.number import wrap_size
-from jitmagic.tracer.variables.number_kinds import number_kind
+from jitmagic.tracer.variables.number_kinds import DTYPES, number_kind
 
 __all__ = ["ROWS"]
 

@@ -16,7 +16,6 @@ import numpy as np
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.call_rows import row_of
 from jitmagic.tracer.loops.capture import capture_values, kinds_of
-from jitmagic.tracer.loops.disguised import DTYPES
 from jitmagic.tracer.loops.lists import numbers_of
 from jitmagic.tracer.loops.rules import refuse, store_is_exact
 from jitmagic.tracer.loops.streams import Names, has_rounds
@@ -25,7 +24,7 @@ from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.number import wrap_size
-from jitmagic.tracer.variables.number_kinds import ELEMENTS, number_kind
+from jitmagic.tracer.variables.number_kinds import DTYPES, ELEMENTS, number_kind
 from jitmagic.tracer.variables.sequences import ListTracker, TupleTracker
 
 if TYPE_CHECKING:

@@ -35,11 +35,13 @@ CALLS_SECONDS = 0.005  # a turn repeats a short call until it has taken about th
 LONG = {  # sizes at which a call takes about a millisecond or more
     **dict.fromkeys(("lu", "cholesky", "floyd_warshall", "nussinov", "matmul"), 200),
     **dict.fromkeys(("edit_distance", "bubble_sort"), 1000),
-    **dict.fromkeys(("jacobi", "gauss_seidel", "wave_2d", "game_of_life", "mandelbrot", "bilateral", "nbody"), 500),
+    **dict.fromkeys(
+        ("jacobi", "gauss_seidel", "wave_2d", "game_of_life", "mandelbrot", "julia", "bilateral", "nbody"), 500
+    ),
     "collatz": 5000,
 }
 LONG_ELSE = 50_000
-INDEPENDENT = {"lu", "jacobi", "heat_1d", "wave_2d", "mandelbrot", "game_of_life", "nbody", "kmeans_assign"}
+INDEPENDENT = {"lu", "jacobi", "heat_1d", "wave_2d", "mandelbrot", "julia", "game_of_life", "nbody", "kmeans_assign"}
 INDEPENDENT |= {"bilateral", "csr_matvec", "matmul"}
 
 

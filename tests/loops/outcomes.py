@@ -28,8 +28,8 @@ def seen(value: Any) -> Any:
         return (np.ndarray, value.dtype, value.shape, _bits(value))
     if isinstance(value, np.generic):
         return (type(value), _bits(np.asarray(value)))
-    if isinstance(value, float):
-        return (float, _bits(np.asarray(value)))
+    if isinstance(value, float | complex):
+        return (type(value), _bits(np.asarray(value)))
     if isinstance(value, tuple | list):
         return (type(value), [seen(v) for v in value])
     return (type(value), value)

@@ -139,6 +139,19 @@ def wave_2d(u, steps, c):
     return now
 
 
+def julia(xs, ys, c, limit):
+    out = np.zeros((len(ys), len(xs)), dtype=np.int64)
+    for i in range(len(ys)):
+        for j in range(len(xs)):
+            z = complex(xs[j], ys[i])
+            for k in range(limit):
+                if abs(z) > 2:
+                    out[i, j] = k
+                    break
+                z = z * z + c
+    return out
+
+
 def mandelbrot(xs, ys, limit):
     out = np.zeros((len(ys), len(xs)), dtype=np.int64)
     for row in range(len(ys)):
@@ -370,6 +383,7 @@ PROGRAMS: list[tuple[Callable[..., Any], Make]] = [
     (heat_1d, lambda r, n: (r.random(n * 4), 9, 0.1)),
     (wave_2d, lambda r, n: (r.random((n, n)), 5, 0.1)),
     (mandelbrot, lambda r, n: (np.linspace(-2, 1, n), np.linspace(-1, 1, n), 40)),
+    (julia, lambda r, n: (np.linspace(-1.5, 1.5, n), np.linspace(-1, 1, n), -0.8 + 0.156j, 60)),
     (game_of_life, lambda r, n: (r.integers(0, 2, (n, n)),)),
     (nbody, lambda r, n: (r.random((n, 2)), r.random((n, 2)), r.random(n), 3, 0.01)),
     (option_paths, lambda r, n: (r.standard_normal((n, 12)), 100.0, 0.001, 0.02, 100.0)),

@@ -51,8 +51,13 @@ def _platform_key() -> str:
     """
     own = hashlib.sha256()
     files = ("abi", "approximations", "callees", "codegen", "flags", "intrinsics", "lowering")
-    for file in (f"{name}.py" for name in files):
-        own.update(Path(__file__).with_name(file).read_bytes())
+    here = Path(__file__)
+    loops = ("interrupts", "machine", "rows", "spreading", "stopping", "translate", "words")
+    for path in (
+        *(here.with_name(f"{name}.py") for name in files),
+        *(here.parent.with_name("regions") / f"{name}.py" for name in loops),
+    ):
+        own.update(path.read_bytes())
     return "\n".join(
         [
             _FORMAT.decode(),

@@ -15,22 +15,25 @@ from dataclasses import dataclass
 
 from jitmagic.backends.native.abi import Status
 from jitmagic.backends.regions.arithmetic import binary, cast, fitting, to_float
+from jitmagic.backends.regions.complexes import assign_pair, equal, store_pair
 from jitmagic.backends.regions.folds import fold
 from jitmagic.backends.regions.functions import truncated, unary
 from jitmagic.backends.regions.independence import is_independent
 from jitmagic.backends.regions.liveness import lives
 from jitmagic.backends.regions.parts import spread_loop
+from jitmagic.backends.regions.places import all_places, places
 from jitmagic.backends.regions.proofs import Proof, entry_proof, loop_proof
 from jitmagic.backends.regions.ranges import ARGUMENT_BITS, parts_of, statements
 from jitmagic.backends.regions.rounds import budget, counts, is_innermost, is_short
 from jitmagic.backends.regions.unread import unread
-from jitmagic.backends.regions.writer import FLOATS, LIMITS, ZEROS, Writer, is_quick
+from jitmagic.backends.regions.writer import COMPLEX, FLOATS, LIMITS, ZEROS, Writer, is_quick
 from jitmagic.errors import Unsupported
 from jitmagic.graph import region as ir
 
 __all__ = ["Kernel", "emit"]
 
 _ITEMSIZE = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "float32": 4}
+_ITEMSIZE["complex128"] = 16
 _COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
@@ -44,7 +47,7 @@ class Kernel:
 
     text: str
     constants: tuple[float, ...]
-    inner_loops: tuple[tuple[str, str], ...] = ()
+    inner_loops: tuple[tuple[str, ...], ...] = ()
     spreads: bool = False
 
 
@@ -74,9 +77,9 @@ class _Emitter(Writer):
         self.line("bad = 0")
         self.line(f"budget({budget(self.region)})")
         self._load_parameters()
-        shown = ", ".join(v.name for each in self.region.held for v in each.variables)
-        places = f"arg(args, {self.result_word}), {8 * len(self.region.results)}"
-        self.line(f"hand_back({', '.join(filter(None, (places, shown)))})")
+        shown = ", ".join(v.name for each in self.region.held for v in all_places(each.variables))
+        words = f"arg(args, {self.result_word}), {8 * len(all_places(self.region.results))}"
+        self.line(f"hand_back({', '.join(filter(None, (words, shown)))})")
         for text in () if proof is None else proof.lines:
             self.line(text)
         head = "\n".join(self.lines)
@@ -106,7 +109,7 @@ class _Emitter(Writer):
         for text in self.array_lines("args"):
             self.line(text)
         word = sum(1 + 2 * a.ndim for a in self.region.arrays)
-        for s in self.region.scalars:
+        for s in (place for each in self.region.scalars for place in places(each)):
             load = "arg_float64" if s.type in FLOATS else "arg"
             value = f"{load}(args, {word})"
             value = {"float32": f"np.float32({value})", "pybool": f"{value} != 0", "bool": f"{value} != 0"}.get(
@@ -132,10 +135,11 @@ class _Emitter(Writer):
         for each in statements(self.region.body):
             if isinstance(each, ir.Assign) and each.variable.name not in known:
                 known.add(each.variable.name)
-                self.line(f"{each.variable.name} = {ZEROS.get(each.variable.type, '0')}")
+                for place in places(each.variable):
+                    self.line(f"{place.name} = {ZEROS.get(place.type, '0')}")
 
     def _store_results(self) -> None:
-        for index, variable in enumerate(self.region.results):
+        for index, variable in enumerate(all_places(self.region.results)):
             target = f"arg(args, {self.result_word})"
             if variable.type in FLOATS:
                 self.line(f"store_float64({target}, {8 * index}, np.float64({variable.name}))")
@@ -262,6 +266,8 @@ def _const(e: _Emitter, node: ir.Const) -> str:
 
 
 def _compare(e: _Emitter, node: ir.Compare) -> str:
+    if node.left.type in COMPLEX:
+        return equal(e, node)
     return f"({e.value(node.left)} {_COMPARE[node.operator]} {e.value(node.right)})"
 
 
@@ -341,6 +347,9 @@ _EXPRESSIONS: Mapping[type, Callable[..., str]] = {
 # -- statements
 def _assign(e: _Emitter, node: ir.Assign) -> None:
     e.target = node.variable
+    if node.variable.type in COMPLEX:
+        assign_pair(e, node.variable, node.value, keeps=id(node) in e.unread)
+        return
     text = e.value(node.value)
     e.line(f"{node.variable.name} = {text}")
     e.checked.forget([node.variable.name])
@@ -350,6 +359,9 @@ def _assign(e: _Emitter, node: ir.Assign) -> None:
 
 def _store(e: _Emitter, node: ir.Store) -> None:
     e.target = node
+    if e.arrays[node.array].dtype == "complex128":
+        store_pair(e, node)
+        return
     dtype = e.arrays[node.array].dtype
     kind = node.value.type
     value = e.value(node.value)

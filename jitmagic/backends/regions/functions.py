@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from jitmagic.backends.native.abi import Status
 from jitmagic.backends.regions.arithmetic import fitting
-from jitmagic.backends.regions.writer import FLOATS, LIMITS, Writer
+from jitmagic.backends.regions.complexes import complex_part
+from jitmagic.backends.regions.writer import COMPLEX, FLOATS, LIMITS, Writer
 from jitmagic.errors import Unsupported
 from jitmagic.graph import region as ir
 
@@ -12,6 +13,8 @@ __all__ = ["truncated", "unary"]
 
 
 def unary(e: Writer, node: ir.Unary) -> str:
+    if node.operand.type in COMPLEX:
+        return complex_part(e, node)
     text = e.value(node.operand)
     if node.function == "neg":
         return fitting(e, f"(-{text})", node.type) if node.type in LIMITS else f"(-{text})"
@@ -52,7 +55,7 @@ def _numpy_function(e: Writer, name: str, text: str, operand: str, kind: str) ->
         return f"np.float32({made})" if kind == "float32" else made
     if kind != operand:
         raise Unsupported("region", f"numpy.{name} of a number")
-    return e.hold(f"ufunc_{kind}({e.inner_loop(name, kind)}, {text})")
+    return e.hold(f"ufunc_{kind}({e.inner_loop(name, kind, kind)}, {text})")
 
 
 _DOMAINS = {

@@ -21,6 +21,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from jitmagic.backends.native.abi import Status
+from jitmagic.backends.regions.places import all_places, places
 from jitmagic.backends.regions.ranges import statements
 from jitmagic.backends.regions.rounds import budget, counts, is_innermost, is_short, largest
 from jitmagic.backends.regions.spreading import CHUNK_WORK, SPREAD_WORK
@@ -89,7 +90,7 @@ def _function(
     lines = [f"def {name}(args, lo, hi):", "    outer = arg(args, 0)", "    bad = 0", f"    budget({budget(e.region)})"]
     lines += [f"    {line}" for line in e.array_lines("outer")]
     lines += [f"    {n} = {_captured(k + 2, kind)}" for k, (n, kind) in enumerate(captured)]
-    own = {s.variable.name: s.variable.type for s in statements(loop.body) if isinstance(s, ir.Assign)}
+    own = {p.name: p.type for s in statements(loop.body) if isinstance(s, ir.Assign) for p in places(s.variable)}
     lines += [f"    {n} = {ZEROS.get(kind, '0')}" for n, kind in own.items() if n not in dict(captured)]
     number = counter if step == 1 else f"{counter}_number"
     lines.append(f"    for {number} in {'up' if is_innermost(loop) else 'range'}(lo, hi, 1):")
@@ -118,10 +119,10 @@ def _free_names(lines: Sequence[str]) -> Iterator[str]:
 
 def _types(e: Writer) -> dict[str, str]:
     """Of all names that may be handed over."""
-    known = {s.name: s.type for s in e.region.scalars}
+    known = {s.name: s.type for s in all_places(e.region.scalars)}
     for each in statements(e.region.body):
         if isinstance(each, ir.Assign | ir.For):
-            known[each.variable.name] = each.variable.type
+            known |= {place.name: place.type for place in places(each.variable)}
     known |= {f"{n}_{end}": "pyint" for n in e.ranges.counters for end in ("lo", "hi")}
     known |= {f"k{i}": "pyfloat" for i in range(len(e.constants))}
     known |= {f"u{i}": "pyint" for i in range(len(e.inner_loops))}

@@ -24,15 +24,16 @@ from jitmagic.backends.numba_cpu.conditions import listened
 from jitmagic.backends.regions.emit import Kernel as Emitted
 from jitmagic.backends.regions.emit import emit
 from jitmagic.backends.regions.machine import generate
+from jitmagic.backends.regions.places import all_places
 from jitmagic.backends.regions.spreading import pool_or_none
 from jitmagic.backends.regions.states import Stopped, raise_interrupt, state_of, words_of
+from jitmagic.backends.regions.writer import COMPLEX, FLOATS
 from jitmagic.errors import LoopStopped
 from jitmagic.graph import region as ir
 
 __all__ = ["RegionProgram", "compile_region"]
 
 RELEASE = 0  # work as the launcher sees it: a kernel gives the GIL away by itself when it runs long
-_FLOATS = ("pyfloat", "float64", "float32")
 _FLAGS = int(FloatFlag.DIVIDE | FloatFlag.OVER | FloatFlag.UNDER | FloatFlag.INVALID)
 _READ: Mapping[str, str] = {
     "pyint": "ints.item({0})",
@@ -40,6 +41,8 @@ _READ: Mapping[str, str] = {
     "pybool": "ints.item({0}) != 0",
     "float64": "out[{0}]",
     "int64": "ints[{0}]",
+    "pycomplex": "complex(out.item({0}), out.item({0} + 1))",
+    "complex128": "complex128(complex(out.item({0}), out.item({0} + 1)))",
 }
 
 
@@ -71,6 +74,7 @@ class RegionProgram:
             "Bail": Bail,
             "stop": self._stop,
             "empty": np.empty,
+            "complex": complex,
             "int64": np.int64,
             **{v.type: np.dtype(v.type).type for v in region.results if not v.type.startswith("py")},
             "pool": id(pool_or_none),
@@ -96,16 +100,15 @@ class RegionProgram:
         raise Bail
 
 
-def _table(ufunc: str, dtype: str) -> tuple[InnerLoop, Any]:
+def _table(ufunc: str, *dtypes: str) -> tuple[InnerLoop, Any]:
     """NumPy's loop for scalars, and the addresses that the kernel reads."""
-    kind = np.dtype(dtype)
-    loop = inner_loop(getattr(np, ufunc), (kind, kind))
+    loop = inner_loop(getattr(np, ufunc), [np.dtype(each) for each in dtypes])
     return loop, np.array([loop.function, int(loop.context), loop.auxdata], np.int64)
 
 
 def _form(region: ir.Region, made: Emitted) -> str:
     form = "".join(f"a{a.ndim}" for a in region.arrays)
-    form += "".join("d" if s.type in _FLOATS else "i" for s in region.scalars)
+    form += "".join("c" if s.type in COMPLEX else "d" if s.type in FLOATS else "i" for s in region.scalars)
     return form + "d" * len(made.constants) + "i" * (len(made.inner_loops) + made.spreads) + "a1"
 
 
@@ -117,11 +120,13 @@ def _text(region: ir.Region, made: Emitted) -> str:
     given += [f"k{i}" for i in range(len(made.constants))]
     given += [f"u{i}" for i in range(len(made.inner_loops))]
     given += ["pool"] * made.spreads
-    results = [_READ.get(v.type, f"{v.type}({_place(v)}[{{0}}])").format(i) for i, v in enumerate(region.results)]
+    words = [len(all_places(region.results[:i])) for i in range(len(region.results) + 1)]
+    reads = (_READ.get(v.type, f"{v.type}({_place(v)}[{{0}}])") for v in region.results)
+    results = [read.format(word) for read, word in zip(reads, words, strict=False)]
     written = "".join(f"{p}, " for p, a in zip(parameters, region.arrays, strict=False) if a.is_written)
     lines = [
         f"def run({', '.join(parameters)}):",
-        f"    out = empty({len(results) + words_of(region)})",
+        f"    out = empty({words[-1] + words_of(region)})",
         "    try:",
         f"        r = launch(address, 0, 1, {RELEASE}, {', '.join([*given, 'out'])})",
         "    except (OverflowError, TypeError) as error:",
@@ -129,10 +134,10 @@ def _text(region: ir.Region, made: Emitted) -> str:
         f"    if r and listened(r, {_FLAGS}):",
         f"        stop(r, out, ({written}))",
     ]
-    if any(v.type not in _FLOATS for v in region.results):
+    if any(v.type not in (*FLOATS, *COMPLEX) for v in region.results):
         lines.append("    ints = out.view(int64)")
     return "\n".join([*lines, f"    return ({''.join(f'{r}, ' for r in results)})", ""])
 
 
 def _place(variable: ir.Var) -> str:
-    return "out" if variable.type in _FLOATS else "ints"
+    return "out" if variable.type in FLOATS else "ints"

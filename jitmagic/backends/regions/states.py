@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from jitmagic.backends.regions.places import all_places
+from jitmagic.backends.regions.writer import COMPLEX, FLOATS
 from jitmagic.graph import region as ir
 
 __all__ = ["Stopped", "raise_interrupt", "state_of", "words_of"]
 
-_PYTHON = {"pyint": int, "pyfloat": float, "pybool": bool}
-_FLOATS = ("pyfloat", "float64", "float32")
+_PYTHON = {"pyint": int, "pyfloat": float, "pybool": bool, "pycomplex": complex}
 _ROUNDS = 100  # in each of which Python may run a handler; it does so at the first
 
 
@@ -41,12 +42,12 @@ def raise_interrupt() -> None:
 
 def words_of(region: ir.Region) -> int:
     """How many words an interrupted kernel leaves: the variables, and a line."""
-    return 1 + sum(len(each.variables) for each in region.held)
+    return 1 + sum(len(all_places(each.variables)) for each in region.held)
 
 
 def state_of(region: ir.Region, out: Any, arrays: tuple[Any, ...], error: BaseException) -> Stopped | None:
     """``out`` are the words of the kernel, the results first; None if there is no state of plain Python."""
-    words = out[len(region.results) :]
+    words = out[len(all_places(region.results)) :]
     ints = words.view(np.int64)
     line = ints.item(len(words) - 1)
     if not line:
@@ -54,16 +55,21 @@ def state_of(region: ir.Region, out: Any, arrays: tuple[Any, ...], error: BaseEx
     values: dict[str, Any] = {}
     start = 0
     for each in region.held:
-        tag = ints.item(start + len(each.places)) if each.tag is not None else None
+        tag = ints.item(start + len(all_places(each.places))) if each.tag is not None else None
         kind = each.places[0].type if tag is None else ir.KINDS[tag]
         if kind == "none":
             values[each.name] = None
         elif kind != "unbound":
-            place = start + [p.type for p in each.places].index(kind)
-            values[each.name] = _number(kind, words.item(place) if kind in _FLOATS else ints.item(place))
-        start += len(each.variables)
+            before = [p.type for p in each.places].index(kind)
+            place = start + len(all_places(each.places[:before]))
+            values[each.name] = _number(kind, words, ints, place)
+        start += len(all_places(each.variables))
     return Stopped(error, region.line + line - 1, values, arrays)
 
 
-def _number(kind: str, value: float | int) -> Any:
+def _number(kind: str, words: Any, ints: Any, place: int) -> Any:
+    if kind in COMPLEX:
+        value: Any = complex(words.item(place), words.item(place + 1))
+    else:
+        value = words.item(place) if kind in FLOATS else ints.item(place)
     return (_PYTHON.get(kind) or np.dtype(kind).type)(value)

@@ -17,8 +17,8 @@ from jitmagic.graph import region as ir
 
 __all__ = ["unread"]
 
-_NUMPY_FLOATS = ("float64", "float32")
-_QUIET = ("neg", "abs")
+_NUMPY_FLOATS = ("float64", "float32", "complex128")
+_QUIET = ("neg", "abs", "real", "imag", "conjugate")
 Read = frozenset[str]
 
 
@@ -126,8 +126,9 @@ def may_warn(node: Any) -> bool:
     """Whether NumPy may warn about floats in an expression."""
     if isinstance(node, ir.Binary) and node.type in _NUMPY_FLOATS:
         return True
-    if isinstance(node, ir.Unary) and node.type in _NUMPY_FLOATS and node.function not in _QUIET:
-        return True
+    if isinstance(node, ir.Unary) and node.type in _NUMPY_FLOATS:
+        is_quiet = node.function in _QUIET and (node.function != "abs" or node.operand.type != "complex128")
+        return not is_quiet or may_warn(node.operand)
     if isinstance(node, ir.Cast) and node.type == "float32" and node.operand.type != "float32":
         return True
     if isinstance(node, ir.Fold) and node.type in _NUMPY_FLOATS and node.function in ("sum", "mean"):

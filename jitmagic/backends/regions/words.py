@@ -78,7 +78,8 @@ class Words:
         return self.builder.fcmp_ordered(sign, left, right)
 
     def intrinsic(self, name: str, *args: Any) -> Any:
-        function = self.module.declare_intrinsic(f"llvm.{name}", [args[0].type])
+        kind = args[0].type
+        function = self.module.declare_intrinsic(f"llvm.{name}", [kind], ir.FunctionType(kind, [kind] * len(args)))
         return self.builder.call(function, args)
 
     def external(self, name: str, *args: Any) -> Any:
@@ -347,21 +348,26 @@ def _alone(w: Words, part: Any, pool: Any, lo: Any, hi: Any, least: Any, *values
     return w.builder.call(part, [_block(w, values), lo, hi])
 
 
-def _ufunc(kind: Any, size: int) -> Callable[..., Any]:
-    def call(w: Words, table: Any, value: Any) -> Any:
+_PAIR = ir.LiteralStructType([F64, F64])  # a complex number
+
+
+def _ufunc(result: Any) -> Callable[..., Any]:
+    def call(w: Words, table: Any, *parts: Any) -> Any:
         """NumPy's own loop over one element, as NumPy runs it for a scalar."""
         b = w.builder
-        words = ir.ArrayType(I64, 7)  # where both elements are, their number, both strides, the elements themselves
+        words = ir.ArrayType(I64, 9)  # where both elements are, their number, both strides, the elements themselves
         place = b.ptrtoint(w.places.alloca(words), I64)
-        for index, word in enumerate((b.add(place, I64(40)), b.add(place, I64(48)), I64(1), I64(size), I64(size))):
+        head = (b.add(place, I64(40)), b.add(place, I64(56)), I64(1), I64(0), I64(0))  # NumPy has strides of 0 there
+        for index, word in enumerate(head):
             b.store(word, w.pointer(place, I64(8 * index), I64))
-        b.store(value, w.pointer(place, I64(40), kind))
+        for index, part in enumerate(parts):
+            b.store(part, w.pointer(place, I64(40 + 8 * index), part.type))
         function, context, data = (b.load(w.pointer(table, I64(8 * k), I64)) for k in range(3))
         form = ir.FunctionType(ir.IntType(32), [I64] * 5)
         given = [context, place, b.add(place, I64(16)), b.add(place, I64(24)), data]
         status = b.call(b.inttoptr(function, form.as_pointer()), given)
         w.leave_unless(b.icmp_signed("==", status, ir.IntType(32)(0)), Status.INNER_LOOP)
-        return b.load(w.pointer(place, I64(48), kind))
+        return b.load(w.pointer(place, I64(56), result), align=4)
 
     return call
 
@@ -380,7 +386,9 @@ def _libm(name: str) -> Callable[..., Any]:
     return lambda w, *args: w.external(name, *args)
 
 
-_EXTERNAL = "pow fmod exp expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"
+_EXTERNAL = (
+    "pow fmod exp expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh hypot atan2"
+)
 CALLS: Mapping[str, Callable[..., Any]] = {
     "arg": _argument(I64),
     "arg_float64": _argument(F64),
@@ -406,8 +414,12 @@ CALLS: Mapping[str, Callable[..., Any]] = {
     "add_or_leave": _or_leave("sadd"),
     "sub_or_leave": _or_leave("ssub"),
     "mul_or_leave": _or_leave("smul"),
-    "ufunc_float64": _ufunc(F64, 8),
-    "ufunc_float32": _ufunc(F32, 4),
+    "ufunc_float64": _ufunc(F64),
+    "ufunc_float32": _ufunc(F32),
+    "ufunc_complex128": _ufunc(_PAIR),
+    "ufunc_size": _ufunc(F64),
+    "real": lambda w, pair: w.builder.extract_value(pair, 0),
+    "imag": lambda w, pair: w.builder.extract_value(pair, 1),
     "keep": _keep,
     "poll": _poll,
     "count": _count,

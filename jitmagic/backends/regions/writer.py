@@ -12,7 +12,7 @@ from jitmagic.backends.regions.proofs import Proof
 from jitmagic.backends.regions.ranges import Ranges
 from jitmagic.graph import region as ir
 
-__all__ = ["FLOATS", "LIMITS", "SMALL_STEP", "ZEROS", "Part", "Writer", "is_quick"]
+__all__ = ["COMPLEX", "FLOATS", "LIMITS", "SMALL_STEP", "ZEROS", "Part", "Writer", "is_quick"]
 
 SMALL_STEP = 1024  # 2**52 of these still fit between the 62 bits of a Python int here and the 63 of a register
 LIMITS = {
@@ -24,6 +24,7 @@ LIMITS = {
     "uint32": (0, 2**32 - 1),
 }
 FLOATS = ("pyfloat", "float64", "float32")
+COMPLEX = ("pycomplex", "complex128")
 QUICK_LINES = 8
 _SLOW = ("load_", "row_", "mul_or_leave", "//", "%", "math.", "ufunc_")
 ZEROS = {"pybool": "False", "bool": "False", "pyfloat": "0.0", "float64": "0.0", "float32": "np.float32(0.0)"}
@@ -46,7 +47,7 @@ class Writer:
     indent: int = 1
     serial: int = 0
     constants: list[float] = field(default_factory=list)
-    inner_loops: list[tuple[str, str]] = field(default_factory=list)  # (ufunc, dtype), as ints after the constants
+    inner_loops: list[tuple[str, ...]] = field(default_factory=list)  # (ufunc, dtypes), as ints after the constants
     proofs: list[Proof] = field(default_factory=list)  # what holds at the present place
     checked: Checked = field(default_factory=Checked)
     parts: list[str] = field(default_factory=list)  # functions that threads may run
@@ -87,6 +88,13 @@ class Writer:
 
     def block(self, nodes: tuple[ir.Stmt, ...]) -> None:
         """Write statements, one level deeper."""
+        raise NotImplementedError
+
+    def array(self, name: str) -> ir.ArrayParameter:
+        return next(a for a in self.region.arrays if a.name == name)
+
+    def address(self, node: ir.Load | ir.Store) -> str:
+        """The text of the byte offset of an element."""
         raise NotImplementedError
 
     def array_lines(self, block: str) -> list[str]:
@@ -156,11 +164,11 @@ class Writer:
 
     # -- expressions
 
-    def inner_loop(self, ufunc: str, dtype: str) -> str:
-        """The address of a table with NumPy's own loop: an operand of the kernel."""
-        if (ufunc, dtype) not in self.inner_loops:
-            self.inner_loops.append((ufunc, dtype))
-        return f"u{self.inner_loops.index((ufunc, dtype))}"
+    def inner_loop(self, ufunc: str, *dtypes: str) -> str:
+        """The address of a table with NumPy's own loop for these operands: an operand of the kernel."""
+        if (ufunc, *dtypes) not in self.inner_loops:
+            self.inner_loops.append((ufunc, *dtypes))
+        return f"u{self.inner_loops.index((ufunc, *dtypes))}"
 
 
 def is_quick(node: ir.Expr, part: Part) -> bool:

@@ -24,7 +24,7 @@ from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.ops.record import Arguments, Inferred, Op
 from jitmagic.tracer.call_rows import row_of
 from jitmagic.tracer.loops.capture import capture_values, kinds_of, writes_arrays
-from jitmagic.tracer.loops.disguised import DTYPES, first_of, product
+from jitmagic.tracer.loops.disguised import first_of, product
 from jitmagic.tracer.loops.rules import refuse
 from jitmagic.tracer.loops.streams import Names, has_rounds, level_of, prepared
 from jitmagic.tracer.loops.surroundings import known_function
@@ -35,6 +35,7 @@ from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.held import Held
 from jitmagic.tracer.variables.number import RunTimeNumber
+from jitmagic.tracer.variables.number_kinds import DTYPES
 from jitmagic.tracer.variables.sequences import ListTracker
 
 if TYPE_CHECKING:

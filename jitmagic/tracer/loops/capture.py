@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = ["capture_loop", "capture_run", "capture_values", "kinds_of", "writes_arrays"]
 
-_PYTHON_TYPES: Mapping[str, type] = {"pyint": int, "pyfloat": float, "pybool": bool}
+_PYTHON_TYPES: Mapping[str, type] = {"pyint": int, "pyfloat": float, "pybool": bool, "pycomplex": complex}
 
 Nodes = Sequence[ast.stmt]
 T = TypeVar("T")

@@ -135,7 +135,7 @@ def _shared(
 
 def _loses(shared: str, kind: str) -> bool:
     """Whether a number is not to be had back from its shared place: an int that lies there as a float."""
-    return ("float" in shared) != ("float" in kind)
+    return any((sort in shared) != (sort in kind) for sort in ("float", "complex"))
 
 
 def _tagged(

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from jitmagic.graph import region as ir
-from jitmagic.tracer.loops.rules import compare_type, refuse
+from jitmagic.tracer.loops.rules import COMPLEX, compare_type, refuse
 
 if TYPE_CHECKING:
     from jitmagic.tracer.loops.expressions import Expressions
@@ -26,7 +26,7 @@ COMPARE: Mapping[type[ast.cmpop], str] = {
     ast.Gt: "gt",
     ast.GtE: "ge",
 }
-LITERAL_TYPES: Mapping[type, str] = {bool: "pybool", int: "pyint", float: "pyfloat"}
+LITERAL_TYPES: Mapping[type, str] = {bool: "pybool", int: "pyint", float: "pyfloat", complex: "pycomplex"}
 WORD = 2**62  # Python ints in a region stay below this size; a result that might not leaves the region
 
 
@@ -50,6 +50,8 @@ def compared(e: Expressions, node: ast.Compare, *, as_value: bool = False) -> ir
         if operator is None:
             raise refuse(f"the comparison {ast.unparse(node)}")
         right = e.make(right_node)
+        if operator not in ("eq", "ne") and (left.type in COMPLEX or right.type in COMPLEX):
+            raise refuse(f"the order of complex numbers, {ast.unparse(node)}")
         inner, result = compare_type(left.type, right.type)
         tests.append(ir.Compare(operator, cast(left, inner), cast(right, inner), result if as_value else "pybool"))
         left = right
@@ -76,7 +78,12 @@ def _is_equal(e: Expressions, value: ast.expr, known: Any) -> ir.Expr:
         tests = [_is_equal(e, part, other) for part, other in zip(value.elts, known, strict=True)]
         return ir.Logic("and", tuple(tests)) if len(tests) > 1 else tests[0]
     kind = LITERAL_TYPES.get(type(known))
-    if isinstance(value, ast.Tuple) or kind is None or known != known or (kind == "pyint" and abs(known) >= WORD):
+    if (
+        isinstance(value, ast.Tuple)
+        or kind in (None, "pycomplex")
+        or known != known
+        or (kind == "pyint" and abs(known) >= WORD)
+    ):
         raise refuse(f"{ast.unparse(value)} beside {known!r}")
     left = e.make(value)
     inner, _ = compare_type(left.type, kind)
@@ -90,7 +97,7 @@ def _compared_tuples(e: Expressions, node: ast.Compare, left: ast.Tuple, right: 
     pairs = [ast.Compare(a, [ast.Eq()], [b]) for a, b in zip(left.elts, right.elts, strict=True)]
     for pair in pairs:
         sides = [e.make(pair.left), e.make(pair.comparators[0])]
-        if all("float" in side.type and not isinstance(side, ir.Const) for side in sides):
+        if all(("float" in side.type or side.type in COMPLEX) and not isinstance(side, ir.Const) for side in sides):
             raise refuse(f"the comparison {ast.unparse(node)} of floats")
     tests = tuple(compared(e, ast.copy_location(pair, node)) for pair in pairs)
     same = tests[0] if len(tests) == 1 else ir.Logic("and", tests)

@@ -10,7 +10,7 @@ v``), the region is left unless one is there that alone gives that dtype.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -35,15 +35,15 @@ from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.held import Held
 from jitmagic.tracer.variables.number import RunTimeNumber
+from jitmagic.tracer.variables.number_kinds import DTYPES
 from jitmagic.tracer.variables.sequences import ListTracker, TupleTracker
 
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
 
-__all__ = ["DTYPES", "Stream", "capture_array", "capture_fold", "capture_list", "first_of", "product", "stream_of"]
+__all__ = ["Stream", "capture_array", "capture_fold", "capture_list", "first_of", "product", "stream_of"]
 
 VALUE, ELEMENT, COUNT, ARRAY, SEEN = "_jm_value", "_jm_element", "_jm_count", "_jm_array", "_jm_seen"
-DTYPES: Mapping[str, str] = {"pyint": "int64", "pyfloat": "float64", "pybool": "bool"}
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from jitmagic.graph import region as ir
 from jitmagic.tracer.loops.expressions import cast
 from jitmagic.tracer.loops.kinds import CODES, Kinds, join_all, tag, variable
-from jitmagic.tracer.loops.rules import FLOATS, INTS, refuse, store_is_exact
+from jitmagic.tracer.loops.rules import COMPLEX, FLOATS, INTS, refuse, store_is_exact
 
 __all__ = ["MoreKinds", "room_for", "stores", "tagged_load"]
 
@@ -33,6 +33,10 @@ def room_for(kinds: tuple[str, ...]) -> str:
         return "bool"
     if any(k in ("pybool", "bool") for k in kinds):
         raise refuse(f"a list of {', '.join(kinds)}")
+    if any(k in COMPLEX for k in kinds):
+        if not all(k in COMPLEX for k in kinds):
+            raise refuse(f"a list of {', '.join(kinds)}")
+        return "complex128"
     return "float64" if any(k in _FLOATS for k in kinds) else "int64"
 
 

@@ -11,17 +11,21 @@ import numpy as np
 
 from jitmagic.graph import region as ir
 from jitmagic.tracer.loops.comparisons import LITERAL_TYPES, WORD, cast, compared
+from jitmagic.tracer.loops.complexes import complex_of, constant_complex, part_of, real_number
 from jitmagic.tracer.loops.folds import is_fold
 from jitmagic.tracer.loops.integers import FUNCTIONS
 from jitmagic.tracer.loops.kinds import variable
+from jitmagic.tracer.loops.methods import as_python, number_method
 from jitmagic.tracer.loops.rows import row_fold, row_of
 from jitmagic.tracer.loops.rules import (
+    COMPLEX,
     INTS,
     binary_types,
     function_types,
     is_integer,
     refuse,
 )
+from jitmagic.tracer.variables.number_kinds import DTYPES
 
 __all__ = ["BINARY", "Expressions", "Outside", "Turn", "cast", "row_of_ours"]
 
@@ -175,6 +179,8 @@ def _constant(e: Expressions, node: ast.Constant) -> ir.Expr:
     kind = LITERAL_TYPES.get(type(node.value))
     if kind is None or (kind == "pyint" and not -WORD < node.value < WORD):  # type: ignore[operator]  # an int here
         raise refuse(f"the constant {node.value!r}")
+    if isinstance(node.value, complex):
+        return constant_complex(e, node.value)
     return ir.Const(node.value, kind)  # type: ignore[arg-type]  # one of LITERAL_TYPES
 
 
@@ -194,9 +200,11 @@ def _attribute(e: Expressions, node: ast.Attribute) -> ir.Expr:
     if node.attr == "size" and (row := row_of_ours(e, node.value)) is not None and not row[0].elements:
         return ir.Size(row[0].name, row[1])
     found = e.outside.scalar(node)
-    if found is None:
-        raise refuse(f"the value of {ast.unparse(node)}")
-    return found
+    if found is not None:
+        return found
+    if node.attr in ("real", "imag"):
+        return part_of(e.make(node.value), node.attr)
+    raise refuse(f"the value of {ast.unparse(node)}")
 
 
 def _subscript(e: Expressions, node: ast.Subscript) -> ir.Expr:
@@ -297,7 +305,7 @@ def _unary(e: Expressions, node: ast.UnaryOp) -> ir.Expr:
     value = e.make(node.operand)
     if isinstance(node.op, ast.Invert):
         return _inverted(value, node)
-    if isinstance(node.op, ast.UAdd) and value.type in ("pyint", "pyfloat"):
+    if isinstance(node.op, ast.UAdd) and value.type in ("pyint", "pyfloat", *COMPLEX):
         return value
     if not isinstance(node.op, ast.USub) or value.type == "bool" or value.type.startswith("uint"):
         raise refuse(f"the operator in {ast.unparse(node)}")
@@ -334,7 +342,7 @@ def _conditional(e: Expressions, node: ast.IfExp) -> ir.Expr:
 
 
 def _call(e: Expressions, node: ast.Call) -> ir.Expr:
-    if (made := row_fold(e, node)) is not None:
+    if (made := row_fold(e, node)) is not None or (made := number_method(e, node)) is not None:
         return made
     name = e.outside.function(node.func)
     is_inlined = isinstance(node.func, ast.Lambda) or (name is None and e.outside.callee(node.func) is not None)
@@ -345,7 +353,7 @@ def _call(e: Expressions, node: ast.Call) -> ir.Expr:
     if name in FUNCTIONS and all(is_integer(e.make(a).type) or e.make(a).type == "pybool" for a in node.args):
         raise Turn(node)
     handler = _CALLS.get(name)
-    if len(node.args) != 1 and handler not in (_extreme, _is_dtype):
+    if len(node.args) != 1 and handler not in (_extreme, _is_dtype, complex_of):
         raise refuse(f"the call {ast.unparse(node)}")
     if handler is not None:
         return handler(e, node)
@@ -357,22 +365,14 @@ def _call(e: Expressions, node: ast.Call) -> ir.Expr:
 def _is_dtype(e: Expressions, node: ast.Call) -> ir.Expr:
     """Whether NumPy makes an array of that dtype of a number alone."""
     kind = e.make(node.args[0]).type
-    own = {"pyint": "int64", "pyfloat": "float64", "pybool": "bool"}.get(kind, kind)
+    own = DTYPES.get(kind, kind)
     return ir.Const(own == node.args[1].value, "pybool")  # type: ignore[attr-defined]  # a constant
-
-
-def _as_python(e: Expressions, node: ast.Call) -> ir.Expr:
-    """``value.item()``: the Python number of equal value."""
-    value = e.make(node.args[0])
-    if value.type == "bool":
-        return cast(value, "pybool")
-    return cast(value, "pyfloat" if "float" in value.type else "pyint")
 
 
 def _as_numpy(e: Expressions, node: ast.Call) -> ir.Expr:
     """The number as NumPy's own."""
     value = e.make(node.args[0])
-    return cast(value, {"pyint": "int64", "pyfloat": "float64", "pybool": "bool"}.get(value.type, value.type))
+    return cast(value, DTYPES.get(value.type, value.type))
 
 
 def _len(e: Expressions, node: ast.Call) -> ir.Expr:
@@ -392,6 +392,8 @@ def row_of_ours(e: Expressions, node: ast.expr) -> tuple[ir.ArrayParameter, int]
 
 def _abs(e: Expressions, node: ast.Call) -> ir.Expr:
     value = e.make(node.args[0])
+    if value.type in COMPLEX:
+        return part_of(value, "abs")
     if value.type == "bool":
         raise refuse(f"the call {ast.unparse(node)}")
     return ir.Cast(value, "pyint") if value.type == "pybool" else ir.Unary("abs", value, value.type)
@@ -399,6 +401,8 @@ def _abs(e: Expressions, node: ast.Call) -> ir.Expr:
 
 def _numpy_abs(e: Expressions, node: ast.Call) -> ir.Expr:
     value = e.make(node.args[0])
+    if value.type in COMPLEX:
+        return ir.Unary("numpy.absolute", cast(value, "complex128"), "float64")
     if value.type not in ("pyint", "pyfloat", "int64", "float64", "float32"):
         raise refuse(f"the call {ast.unparse(node)}")
     value = cast(value, {"pyint": "int64", "pyfloat": "float64"}.get(value.type, value.type))
@@ -408,7 +412,7 @@ def _numpy_abs(e: Expressions, node: ast.Call) -> ir.Expr:
 def _extreme(e: Expressions, node: ast.Call) -> ir.Expr:
     """``max(a, b)`` is ``b if b > a else a``: what stays is the first, also for nan and equal values."""
     values = tuple(e.make(a) for a in node.args)
-    if len(values) < 2:
+    if len(values) < 2 or any(v.type in COMPLEX for v in values):
         raise refuse(f"the call {ast.unparse(node)}")
     if len({v.type for v in values}) > 1 or values[0].type in ("pybool", "bool"):
         if ast.unparse(node.func) not in ("max", "min"):
@@ -418,14 +422,14 @@ def _extreme(e: Expressions, node: ast.Call) -> ir.Expr:
 
 
 def _int(e: Expressions, node: ast.Call) -> ir.Expr:
-    value = e.make(node.args[0])
+    value = real_number(e, node)
     if value.type in ("pybool", "bool"):
         return ir.Cast(value, "pyint")
     return value if value.type == "pyint" else ir.Unary("int", value, "pyint")
 
 
 def _float(e: Expressions, node: ast.Call) -> ir.Expr:
-    return cast(e.make(node.args[0]), "pyfloat")
+    return cast(real_number(e, node), "pyfloat")
 
 
 def _truth_value(e: Expressions, node: ast.Call) -> ir.Expr:
@@ -441,10 +445,12 @@ _CALLS: Mapping[str, Callable[[Expressions, ast.Call], ir.Expr]] = {
     "builtins.int": _int,
     "builtins.float": _float,
     "builtins.bool": _truth_value,
+    "builtins.complex": complex_of,
+    "cmath.rect": complex_of,
     "numpy.abs": _numpy_abs,
     "numpy.absolute": _numpy_abs,
     "_jm_is_dtype": _is_dtype,
-    "_jm_python": _as_python,
+    "_jm_python": lambda e, node: as_python(e.make(node.args[0])),
     "_jm_numpy": _as_numpy,
 }
 _EXPRESSIONS: Mapping[type[ast.expr], Callable[[Expressions, Any], ir.Expr]] = {

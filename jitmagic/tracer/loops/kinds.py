@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from jitmagic.graph import region as ir
-from jitmagic.tracer.loops.rules import FLOATS, INTS, is_numpy
+from jitmagic.tracer.loops.rules import COMPLEX, FLOATS, INTS, is_numpy
 
 __all__ = [
     "CODES",
@@ -69,13 +69,16 @@ def join(one: Kinds, other: Kinds) -> Kinds:
 
 
 def _shared(kinds: tuple[str, ...]) -> str:
-    candidate = next((k for k in kinds if is_numpy(k) and k not in NO_NUMBERS), "pyfloat")
+    numpys = [k for k in kinds if is_numpy(k) and k not in NO_NUMBERS]
+    candidate = next((k for k in COMPLEX[::-1] if k in kinds), numpys[0] if numpys else "pyfloat")
     fits = candidate in kinds and all(k == candidate or _widens(k, candidate) for k in kinds)
     return candidate if fits else ""
 
 
 def _widens(before: str, later: str) -> bool:
     """Whether an operation with a number of ``later`` first makes a ``before`` one: ``0`` before floats are added."""
+    if later in COMPLEX:
+        return before in ("pyint", "pyfloat")
     if later in FLOATS or later == "pyfloat":
         return before in ("pyint", "pyfloat") and before != later
     return before == {"bool": "pybool"}.get(later, "pyint" if later in INTS else "")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from jitmagic.graph import region as ir
-from jitmagic.tracer.loops.rules import FLOATS, INTS, is_integer, refuse
+from jitmagic.tracer.loops.rules import COMPLEX, FLOATS, INTS, is_integer, refuse
 
 if TYPE_CHECKING:
     from jitmagic.tracer.loops.expressions import Expressions
@@ -99,7 +99,7 @@ def _result(word: str, dtype: str) -> str:
     """The type of the number that NumPy gives."""
     if dtype in FLOATS or (word in ("max", "min") and dtype in INTS):
         return dtype
-    if word == "mean":
+    if word == "mean" and dtype not in COMPLEX:
         return "float64"
     if word == "sum" and (dtype == "bool" or dtype in INTS) and not dtype.startswith("uint"):
         return "int64"

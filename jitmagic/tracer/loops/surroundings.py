@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import cmath
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +19,7 @@ from jitmagic.tracer.directives import is_disabled, is_opaque
 from jitmagic.tracer.loops.elements import MoreKinds
 from jitmagic.tracer.loops.expressions import Outside
 from jitmagic.tracer.loops.lists import is_many, numbers_of, with_tags
-from jitmagic.tracer.loops.rules import refuse
+from jitmagic.tracer.loops.rules import COMPLEX, refuse
 from jitmagic.tracer.loops.runs import TEMPORARY
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
@@ -106,6 +107,8 @@ class Surroundings(Outside):
         meta = value.meta
         if meta.dtype.name not in ELEMENTS or not meta.dtype.isnative or not meta.ndim:
             raise refuse(f"an array of {meta.dtype}")
+        if meta.dtype.kind == "c" and not self.may_fold():
+            raise refuse("a complex number, and a derivative")
         name = f"a{len(self.arrays)}"
         made = ir.ArrayParameter(name, meta.dtype.name, meta.ndim, False, "C" in meta.contiguous)
         self.arrays[text] = (made, value)
@@ -146,6 +149,8 @@ class Surroundings(Outside):
         kind = None if value is None else number_kind(value)
         if value is None or kind is None:
             return None
+        if kind in COMPLEX and not self.may_fold():
+            raise refuse("a complex number, and a derivative")
         made = ir.Var(f"c{len(self.scalars)}", kind)
         self.scalars[text] = (made, value)
         return made
@@ -268,6 +273,7 @@ _BUILTINS = (
     "min",
     "int",
     "float",
+    "complex",
     "bool",
     "range",
     "sum",
@@ -283,6 +289,7 @@ def _known_functions() -> dict[Any, str]:
     table[functools.reduce] = "functools.reduce"
     table |= {getattr(np, n): f"numpy.{n}" for n in ("sum", "mean", "max", "min", "amax", "amin")}
     table |= {getattr(math, n): f"math.{n}" for n in dir(math) if callable(getattr(math, n)) and n[0] != "_"}
+    table |= {getattr(cmath, n): f"cmath.{n}" for n in ("exp", "sqrt", "phase", "rect")}
     table |= {v: f"numpy.{v.__name__}" for v in vars(np).values() if isinstance(v, np.ufunc)}
     return table
 

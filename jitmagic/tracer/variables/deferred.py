@@ -169,7 +169,7 @@ def _held(tx: Evaluator, array: ArrayTracker) -> Held | None:
     dtype = array.meta.dtype
     if tx.output.differentiating or dtype.name not in ELEMENTS or type(array) is not ArrayTracker:
         return None
-    kind = {"b": "pybool", "f": "pyfloat"}.get(dtype.kind, "pyint")
+    kind = {"b": "pybool", "f": "pyfloat", "c": "pycomplex"}.get(dtype.kind, "pyint")
     wide = np.dtype(DTYPES[kind])
     copy = snapshot(tx, array) if dtype == wide else array.method(tx, "astype", [Constant(wide)], {})
     return Held(tx, copy, kind)  # type: ignore[arg-type]  # an array

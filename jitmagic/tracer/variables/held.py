@@ -30,7 +30,7 @@ __all__ = ["Growing", "Held", "Mixed", "Repeated"]
 
 MOST_ITEMS = 256  # that are taken out one by one
 LISTED = 64  # that are results of one operation
-PYTHON = {"pyfloat", "pyint", "pybool"}
+PYTHON = {"pyfloat", "pyint", "pybool", "pycomplex"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,19 @@ from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt
 
 __all__ = ["DTYPES", "ELEMENTS", "PYTHON_NUMBERS", "number_kind"]
 
-PYTHON_NUMBERS: Mapping[type, str] = {int: "pyint", float: "pyfloat", bool: "pybool"}
-DTYPES: Mapping[str, str] = {"pyint": "int64", "pyfloat": "float64", "pybool": "bool"}  # of arrays that hold them
+PYTHON_NUMBERS: Mapping[type, str] = {int: "pyint", float: "pyfloat", bool: "pybool", complex: "pycomplex"}
+DTYPES: Mapping[str, str] = {  # of arrays that hold them
+    "pyint": "int64",
+    "pyfloat": "float64",
+    "pybool": "bool",
+    "pycomplex": "complex128",
+}
 INTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
-ELEMENTS = (*INTS, "float32", "float64", "bool")
+ELEMENTS = (*INTS, "float32", "float64", "complex128", "bool")
 
 
 def number_kind(value: VariableTracker) -> str | None:
-    """``pyint``, ``pyfloat``, ``pybool``, or the dtype of a NumPy scalar; None for what loops do not compute with."""
+    """``pyint``, ``pycomplex``, ..., or the dtype of a NumPy scalar; None for what loops do not compute with."""
     if isinstance(value, Constant):
         return PYTHON_NUMBERS.get(type(value.value))
     if isinstance(value, SymbolicInt):
