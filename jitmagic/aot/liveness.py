@@ -13,12 +13,13 @@ def donated_inputs(pure: Graph, plan: InferencePlan) -> tuple[int, ...]:
     """Positions of arguments, in order. Views of an old value count as readers of it."""
     new_values = _new_values(pure, plan)
     order = {node: i for i, node in enumerate(pure.nodes)}
+    last = _last_reads(pure, order)
     first = len(plan.guard.groups)
     found = []
     for position, argument in enumerate(plan.direct, first):
         node = pure.inputs[position]
         value = new_values.get(argument)
-        if value is not None and _last_read(pure, node, order) <= order[value]:
+        if value is not None and last[node] <= order[value]:
             found.append(argument)
     return tuple(sorted(found))
 
@@ -33,14 +34,19 @@ def _new_values(pure: Graph, plan: InferencePlan) -> dict[int, Node]:
     return values
 
 
-def _last_read(pure: Graph, node: Node, order: dict[Node, int]) -> int:
-    last = order[node]
-    same_memory = {node}
+def _last_reads(pure: Graph, order: dict[Node, int]) -> dict[Node, int]:
+    """For each input the place of the node that reads its memory last, be it through views; its own if nobody does."""
+    owner = {node: node for node in pure.inputs}  # whose memory a node shows, for the memory of inputs
+    last = {node: order[node] for node in pure.inputs}
     for user in pure.nodes:
-        if user.op is COPY_INTO or same_memory.isdisjoint(user.operands()):
+        if user.op is COPY_INTO:
             continue
-        if user.view_of in same_memory or user.kind == "item":
-            same_memory.add(user)
-        else:
-            last = max(last, order[user])
+        for operand in user.operands():
+            memory = owner.get(operand)
+            if memory is None:
+                continue
+            if user.kind == "item" or (user.view_of is not None and owner.get(user.view_of) is memory):
+                owner[user] = memory
+            else:
+                last[memory] = order[user]
     return last

@@ -6,7 +6,7 @@ array, if both run over one space and no path leads out of the group and back in
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,6 +59,7 @@ class Fusion:
     order: dict[Node, int] = field(default_factory=dict)
     reads: dict[Group, dict[Group, None]] = field(default_factory=dict)
     readers: dict[Node, list[Group]] = field(default_factory=dict)  # loops that read an array, newest last
+    outside: dict[Group, set[Node]] = field(default_factory=dict)  # what a group reads and does not make
     adapt: Adapt | None = None
     takes_scans: bool = True
 
@@ -69,11 +70,13 @@ class Fusion:
         if group not in self.reads:
             self.groups.append(group)
             self.reads[group] = {}
+            self.outside[group] = set()
         group.nodes.append(node)
         self.home[node] = group
         self.order[node] = len(self.order)
         for operand in node.operands():
             if self.home[operand] is not group:
+                self.outside[group].add(operand)
                 self.reads[group][self.home[operand]] = None
                 self.readers.setdefault(operand, []).append(group)
 
@@ -134,7 +137,7 @@ class Fusion:
             and not group.is_scan
             and (reduced is None or group.reduced in (None, reduced))
             and not any(o in self.folds and self.home[o] is group for o in node.operands())
-            and self.has_room(group, node)
+            and self.has_room(group, node.operands())
             and not self.closes_a_cycle(group, node)
         )
 
@@ -148,7 +151,7 @@ class Fusion:
             and group.reduced is None
             and other.reduced is None
             and len(group.nodes) + len(other.nodes) < NODE_LIMIT
-            and self.has_room(group, *other.nodes)
+            and self.has_room(group, self.outside[other], besides=other)
             and not self.depends(group, other)
             and not self.depends(other, group)
         )
@@ -159,6 +162,8 @@ class Fusion:
         for node in other.nodes:
             self.home[node] = group
         self.reads[group] |= self.reads.pop(other)
+        self.outside[group] |= self.outside.pop(other)
+        self.outside[group] = {o for o in self.outside[group] if self.home[o] is not group}
         self.groups.remove(other)
         for reads in self.reads.values():
             if other in reads:
@@ -167,9 +172,9 @@ class Fusion:
         for readers in self.readers.values():
             readers[:] = [group if reader is other else reader for reader in readers]
 
-    def has_room(self, group: Group, *nodes: Node) -> bool:
-        inside = {*group.nodes, *nodes}
-        outside = {o for n in inside for o in n.operands() if o not in inside}
+    def has_room(self, group: Group, more: Iterable[Node], besides: Group | None = None) -> bool:
+        """Whether a group can read ``more`` arrays, and those that ``besides`` makes come to it with them."""
+        outside = {o for o in self.outside.get(group, set()).union(more) if self.home[o] not in (group, besides)}
         return len(outside) + 2 <= OPERAND_LIMIT and len(group.nodes) < NODE_LIMIT
 
     def closes_a_cycle(self, group: Group, node: Node, besides: Group | None = None) -> bool:
