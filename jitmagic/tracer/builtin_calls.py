@@ -15,6 +15,7 @@ from jitmagic.tracer import (
     container_calls,
     contexts,
     conversion_calls,
+    copy_calls,
     elementwise_calls,
     function_calls,
     gradient_calls,
@@ -168,4 +169,5 @@ BUILTINS: dict[Any, Handler] = {
     **schedules.ROWS,
     **elementwise_calls.ROWS,
     **along_calls.ROWS,
+    **copy_calls.ROWS,
 }

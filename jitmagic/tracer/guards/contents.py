@@ -51,6 +51,7 @@ _DESCRIPTIVE = frozenset(
             "orig_bases",
             "parameters",
             "qualname",
+            "slotnames",
             "static_attributes",
             "type_params",
             "weakref",

@@ -12,6 +12,7 @@ from tests.conformance.language import (
     callees,
     classes,
     control,
+    copying,
     data,
     effects,
     enums,
@@ -30,6 +31,7 @@ from tests.conformance.runner import Outcome, Program, run
 FAMILIES = (
     functions,
     control,
+    copying,
     handling,
     generators,
     classes,
