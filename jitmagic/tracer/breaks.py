@@ -40,6 +40,11 @@ CATALOGUE = _rows(
         "call it before or after the array work, or leave it: it runs as plain Python",
     ),
     (
+        "cache",
+        "the cache has no result for {detail} that is sure to stay, so that Python makes this call",
+        "call it once before: later calls find the result in the cache",
+    ),
+    (
         "lazy-module",
         "the first call of a lazy module runs as plain Python: {detail}",
         "call the model once before, with an array of the right shape",

@@ -42,6 +42,7 @@ from jitmagic.tracer.guards import (
     Source,
 )
 from jitmagic.tracer.guards import kinds as guard
+from jitmagic.tracer.guards.caches import cache_wrapper
 from jitmagic.tracer.guards.guard import Guard
 from jitmagic.tracer.guards.module_kinds import undefined_guard
 from jitmagic.tracer.guards.naming import dtype_text, home, own_name
@@ -51,6 +52,7 @@ from jitmagic.tracer.inputs import Inputs, is_held
 from jitmagic.tracer.tensors import wrap_tensor
 from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker, python_error
+from jitmagic.tracer.variables.caches import wrap_cached
 from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker, ModuleTracker, NumpyFunction
 from jitmagic.tracer.variables.constant import LITERALS, Constant
 from jitmagic.tracer.variables.enums import EnumMember
@@ -475,6 +477,7 @@ _BY_TYPE: Mapping[type, Make] = {
     FunctionType: Builder.function,
     MethodType: Builder.method,
     functools.partial: Builder.partial,
+    cache_wrapper: wrap_cached,
     types.BuiltinFunctionType: Builder.callable,
     types.MethodDescriptorType: Builder.callable,
     types.WrapperDescriptorType: Builder.callable,

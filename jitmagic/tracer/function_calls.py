@@ -10,8 +10,10 @@ from typing import Any
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.call_rows import Handler
 from jitmagic.tracer.evaluator import Evaluator
+from jitmagic.tracer.guards.caches import cache_wrapper
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import VariableTracker, read_attribute
+from jitmagic.tracer.variables.caches import LocalCache
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.functions import FunctionTracker, NestedFunction
 from jitmagic.tracer.variables.namespaces import GlobalsTracker
@@ -76,7 +78,8 @@ def _methodcaller(
 
 def _update_wrapper(tx: Evaluator, wrapper: VariableTracker, wrapped: VariableTracker) -> VariableTracker:
     """``functools.update_wrapper`` with its default lists of attributes."""
-    if not isinstance(wrapper, NestedFunction) or not isinstance(wrapped, FunctionTracker | NestedFunction):
+    own = isinstance(wrapper, NestedFunction | LocalCache)
+    if not own or not isinstance(wrapped, FunctionTracker | NestedFunction | LocalCache):
         raise Unsupported("call", "functools.update_wrapper()")
     for name in ("__module__", "__name__", "__qualname__", "__doc__"):
         try:
@@ -117,7 +120,17 @@ def _globals(tx: Evaluator) -> VariableTracker:
     return GlobalsTracker(tx)
 
 
+def _cached(
+    tx: Evaluator, function: VariableTracker, limit: VariableTracker, typed: VariableTracker, info: VariableTracker
+) -> VariableTracker:
+    """What ``functools.lru_cache`` makes of a function of the trace."""
+    if not isinstance(function, NestedFunction):
+        raise Unsupported("call", "functools.lru_cache() of a function from outside")
+    return LocalCache(function, limit.constant(), bool(typed.constant()), info)
+
+
 ROWS: dict[Any, Handler] = {
+    cache_wrapper: _cached,
     globals: _globals,
     operator.itemgetter: _itemgetter,
     operator.attrgetter: _attrgetter,

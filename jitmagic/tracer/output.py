@@ -45,13 +45,15 @@ class Policy:
     Python, ``no_inline`` calls are not looked into (each with the break that was the cause), ``rewritten``
     statements are evaluated as the list of simpler ones that they map to; ``tails`` are such lists with a
     call whose callee may record what follows it, None where that has no form. ``types`` are the guards on classes under
-    which that was learnt: calls with other classes may be captured where this one was not.
+    which that was learnt: calls with other classes may be captured where this one was not;
+    ``made`` gives more of them.
     """
 
     opaque: dict[tuple[Any, ...], Unsupported] = field(default_factory=dict)
     no_inline: dict[tuple[Any, ...], Unsupported] = field(default_factory=dict)
     rewritten: dict[tuple[Any, ...], list[ast.stmt]] = field(default_factory=dict)
     types: list[Guard] = field(default_factory=list)
+    made: list[Callable[[OutputGraph], Guard]] = field(default_factory=list)
     no_flow: dict[tuple[Any, ...], str] = field(default_factory=dict)
     whole: set[tuple[Any, ...]] = field(default_factory=set)
     tails: dict[tuple[Any, ...], list[ast.stmt] | None] = field(default_factory=dict)
@@ -114,6 +116,7 @@ class OutputGraph:
     input_sources: list[Source] = field(default_factory=list)
     examples: list[Any] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
+    cached: dict[int, tuple[Any, ...]] = field(default_factory=dict)  # results of caches, by what stands for them there
     frozen: dict[str, None] = field(default_factory=dict)
     hooks: list[tuple[Callable[[Any], Any], Any]] = field(default_factory=list)
     tracked: dict[int, tuple[Any, VariableTracker]] = field(default_factory=dict)

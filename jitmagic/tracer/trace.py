@@ -247,6 +247,8 @@ def _capture(tx: Evaluator, emit: Emitter, effects: list[EffectRecord]) -> Captu
     add_final_guards(output)
     for guard in output.policy.types:
         output.guards.add(guard)
+    for make in output.policy.made:
+        output.guards.add(make(output))
     output.commit()
     return Capture(
         output.graph,

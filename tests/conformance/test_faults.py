@@ -289,7 +289,7 @@ def c(n):
     log.append(n)
     return n * 2
 def f(x): return x * c(3) + c(3)
-""", "f(x)", "f(x)", "log", graphs=2, breaks=2),
+""", "f(x)", "f(x)", "log", breaks=1),
     fault("22 partly used iterator", """
 x = np.ones(2)
 it = iter([3, 5, 7]); next(it)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from jitmagic.errors import Unsupported
 from jitmagic.tracer.guards import AttributeSource
+from jitmagic.tracer.guards.caches import cache_wrapper
 from jitmagic.tracer.guards.contents import empty_slot_guard
 from jitmagic.tracer.variables.base import VariableTracker, python_error, read_attribute
 from jitmagic.tracer.variables.functions import BoundMethod, FunctionTracker
@@ -174,6 +175,7 @@ _READ: dict[type, Read] = {
     classmethod: _read_class,
     FunctionType: _read_method,
     types.WrapperDescriptorType: _read_method,
+    cache_wrapper: _read_method,
     types.MethodDescriptorType: _read_method,
 }
 

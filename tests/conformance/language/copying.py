@@ -50,7 +50,8 @@ def f(x):
         _SHARED
         + """
 def f(x):
-    vs = [Pt(x, [1]), OrderedDict(a=x), defaultdict(list, a=[x]), deque([x, [2]], 3), {1, 2}, frozenset([1]), SimpleNamespace(a=x, b=[1]), C(x, [x])]
+    vs = [Pt(x, [1]), OrderedDict(a=x), defaultdict(list, a=[x]), deque([x, [2]], 3)]
+    vs += [{1, 2}, frozenset([1]), SimpleNamespace(a=x, b=[1]), C(x, [x])]
     a, b = [copy.copy(v) for v in vs], copy.deepcopy(vs)
     b[0].y.append(3); b[2]['q'].append(1); a[7].b.append(4); b[7].b.append(5)
     return vs, a, b

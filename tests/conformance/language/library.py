@@ -248,10 +248,9 @@ def f(x, d):
     e["new"] = x
     l = d["l"][:]
     l.append(1)
-    return e, l, d["l"].copy() + [2], dict(d), list(d["l"])
+    return e, l, d["l"].copy() + [2], dict(d), list(d["l"]), x * 2
 """,
         ["A(4), {'l': [1, 2]}"],
-        breaks=1,
     ),
     Program(
         "string methods",

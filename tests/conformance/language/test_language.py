@@ -9,6 +9,7 @@ import pytest
 from tests.conformance.language import (
     attributes,
     breaking,
+    caches,
     callees,
     classes,
     control,
@@ -44,6 +45,7 @@ FAMILIES = (
     breaking,
     callees,
     attributes,
+    caches,
     enums,
     iterating,
     made_functions,
