@@ -126,3 +126,21 @@ def test_the_derivative_is_that_of_the_way_taken() -> None:
         assert jm.grad(loss)(np.array([1.0, 2.0])).tolist() == [2.0, 4.0]
         assert jm.grad(loss)(np.array([-1.0, -2.0])).tolist() == [3.0, 3.0]
     assert log == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "x[0] = 1.0\n    if x.sum() > 0: return x[1:]\n    return 't'",
+        "v = x[1:]\n    x += 1\n    if x.sum() > 0: return v, 1\n    return v",
+        "np.negative(x, x)\n    if z.sum() > 0: return x[::-1]\n    return (x,)",
+        "if z.sum() > 0:\n        x[0] = 3\n        return x.T\n    return None",
+        "x[0] = 1.0\n    y = x if x.sum() > 0 else x * 2\n    return y",
+        "x[0] = 1.0\n    if x.sum() > 0: y = x[1:]\n    else: y = x[:-1]\n    return y, x",
+        "z[0] = x[0]\n    if z.sum() > 0: return [x[1:], z], 'a'\n    return x",
+    ],
+)
+def test_a_view_of_an_array_that_was_written_shares_its_memory(body: str) -> None:
+    text = f"x = np.array([1.5, -2.25, 3.0]); z = np.ones(3)\ndef f(x, z):\n    {body}"
+    calls = ["f(x, z)", "f(-x, z)", "f(x, -z)", "f(x, x)", "f(x, z)"]
+    same_everywhere(text, [f"r{n} = {call}" for n, call in enumerate(calls)])

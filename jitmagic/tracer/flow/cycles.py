@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jitmagic.graph.flow import MISSING, Branch, Count, Exit, Forever, Move, Rounds, Statement
 from jitmagic.graph.meta import Meta, PyMeta
@@ -20,8 +20,9 @@ from jitmagic.tracer.flow.heads import Head
 from jitmagic.tracer.flow.names import TEMPORARY, leaves_function, needed_after, rebound_in
 from jitmagic.tracer.flow.record import LEFT, Ended, Loop, Recorder, recorded
 from jitmagic.tracer.flow.values import Unavailable, Unsure, join_of, meta_of, peek, refuse, same_meta, value_of
+from jitmagic.tracer.loops.carried import carried
 from jitmagic.tracer.rounds import unpack_into
-from jitmagic.tracer.signals import Returned
+from jitmagic.tracer.signals import Restart, Returned
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.number import RunTimeNumber
@@ -37,8 +38,26 @@ Ends = list[tuple[str, dict[str, VariableTracker], Move]]
 
 def capture_for(tx: Evaluator, node: ast.For, head: Head | None) -> bool:
     """Whether the loop is now part of the graph: over what ``head`` says, or over nothing that has such a form."""
-    if head is None or not _has_names(node.target) or not _is_plain(tx, node):
+    if head is None or not _has_names(node.target):
         return False
+    return _over_variables(tx, node, lambda loop: _capture_for(tx, loop, head))
+
+
+def _over_variables(tx: Evaluator, node: Any, capture: Callable[[Any], bool]) -> bool:
+    """``capture`` of the loop with variables in the place of attributes and items that it changes."""
+    if not _is_plain(tx, node):
+        return False
+    over = carried(tx, [node])
+    with over.held(tx):
+        found = capture(over.nodes[0])
+        odd = [n for n in over.names if isinstance(tx.locals[n], Unavailable)]
+        if found and odd:
+            tx.output.policy.no_flow[tx.place(node)] = tx.locals[odd[0]].describe()
+            raise Restart
+    return found
+
+
+def _capture_for(tx: Evaluator, node: ast.For, head: Head) -> bool:
     is_count = head.is_range and isinstance(node.target, ast.Name)
 
     def capture(recorder: Recorder) -> Ended:
@@ -71,8 +90,10 @@ def _bind_targets(tx: Evaluator, target: ast.expr, value: VariableTracker) -> No
 
 def capture_while(tx: Evaluator, node: ast.While, evaluate_test: Callable[..., VariableTracker]) -> bool:
     """Whether the loop, from the round that is next, is now part of the graph."""
-    if not _is_plain(tx, node):
-        return False
+    return _over_variables(tx, node, lambda loop: _capture_while(tx, loop, evaluate_test))
+
+
+def _capture_while(tx: Evaluator, node: ast.While, evaluate_test: Callable[..., VariableTracker]) -> bool:
 
     def capture(recorder: Recorder) -> Ended:
         def enter() -> None:

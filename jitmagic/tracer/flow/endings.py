@@ -178,14 +178,19 @@ def _operands(recorder: Recorder, results: Sequence[Node]) -> tuple[tuple[Any, .
     """What the flow takes from outside, and which of it is written. Refuses results that others would have to share."""
     own = own_nodes(recorder.body)
     roots, changed = written_in(recorder.body, own)
-    inputs = set(recorder.output.input_nodes)
+    unwritten = set(recorder.output.input_nodes) - changed - _written_before(recorder)
     for result in results:
-        if any(root in changed or root not in inputs for root in roots.of(result)):
+        if not roots.of(result) <= unwritten:
             raise refuse("a view of an array that is made before, or written")
     operands = link(recorder.body, own, results)
     written = tuple(i for i, o in enumerate(operands) if isinstance(o, Node) and o.storage in changed)
     check_operands(operands, written)
     return operands, written
+
+
+def _written_before(recorder: Recorder) -> set[Node]:
+    """The arrays that the graph writes before the flow: it may do so in copies, and a view of one would show that."""
+    return {target.storage for node in recorder.output.root.nodes for target in node.written()}
 
 
 def write_ending(tx: Evaluator, emit: Emitter, value: VariableTracker) -> list[EffectRecord]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from jitmagic.tracer.loops.unfolding import OWN
 from jitmagic.tracer.names import names_in
 
 __all__ = ["TEMPORARY", "leaves_function", "needed_after", "rebound_in"]
@@ -40,10 +41,12 @@ def _bound(node: ast.AST) -> Iterator[str]:
 
 def needed_after(function: ast.AST, node: ast.AST, names: frozenset[str]) -> list[str]:
     """Which of ``names`` may be read after ``node``, by ``node`` itself too if a loop is around it."""
-    read = set(_reads(function, node))
-    if any(isinstance(n, _LOOPS) and n is not node and _holds(n, node) for n in ast.walk(function)):
+    of = getattr(node, "jm_of", node)  # the statement of the function, if ``node`` was made of another one
+    read = set(_reads(function, of))
+    if any(isinstance(n, _LOOPS) and n is not of and _holds(n, of) for n in ast.walk(function)):
         read |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    return sorted(n for n in names if n in read or n.startswith(TEMPORARY))
+    made = (n for n in names if n.startswith(TEMPORARY) and not n.startswith(OWN))
+    return sorted({*made, *(read & names)} - {n for n in names if n.startswith(OWN)})
 
 
 def _reads(tree: ast.AST, without: ast.AST) -> Iterator[str]:

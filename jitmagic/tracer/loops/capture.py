@@ -22,7 +22,9 @@ from jitmagic.ops.record import Arguments, Inferred, Op
 from jitmagic.tracer.call_rows import row_of
 from jitmagic.tracer.loops.blocks import leaves
 from jitmagic.tracer.loops.build import Builder
+from jitmagic.tracer.loops.carried import carried
 from jitmagic.tracer.loops.comprehended import scoped
+from jitmagic.tracer.loops.counters import counted
 from jitmagic.tracer.loops.elements import MoreKinds
 from jitmagic.tracer.loops.grids import spelled_grids
 from jitmagic.tracer.loops.held import held_variable
@@ -162,12 +164,22 @@ def capture_values(
     Raises Unsupported and its kin where that cannot be; nothing is rebound then.
     """
     of = nodes if of is None else of
+    over = carried(tx, nodes)
+    with over.held(tx):
+        _capture_spelled(tx, over.nodes, wanted, [*also, *over.names], of, returning)
+
+
+def _capture_spelled(
+    tx: Evaluator, nodes: Nodes, wanted: Sequence[str] | None, also: Sequence[str], of: Nodes, returning: Returning
+) -> None:
     spelled = spelled_grids(tx, nodes)
     places = {name: spelled.places[name] for name in _needed(tx, of, spelled.places)}
     tx.locals.update(spelled.sizes)
     try:
         also = [*also, *(part for parts in places.values() for part in parts)]
+        counters = counted(tx, spelled.nodes) if wanted is None else {}
         _capture(tx, spelled.nodes, wanted, also, of, returning)
+        tx.locals.update(counters)
     finally:
         for name in spelled.sizes:
             del tx.locals[name]
