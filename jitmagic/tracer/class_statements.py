@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import dis
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -97,7 +99,8 @@ def _make(tx: Evaluator, node: ast.ClassDef, body: ClassBody, bases: tuple[type,
     entries["__doc__"] = ast.get_docstring(node, clean=False)
     if body.annotations:
         entries["__annotations__"] = body.annotations
-    made = NestedClass(type(node.name, bases, entries))
+    is_whole = not body.annotations  # only their text is known
+    made = NestedClass(type(node.name, bases, entries), _about(body, entries), dict(body.names), is_whole=is_whole)
     tx.output.builder.stand_ins[id(made.value)] = (made.value, made)
     cell = body.cells.get("__class__")
     if cell is not None:
@@ -105,4 +108,19 @@ def _make(tx: Evaluator, node: ast.ClassDef, body: ClassBody, bases: tuple[type,
     return made
 
 
+def _about(body: ClassBody, entries: dict[str, Any]) -> dict[str, Any]:
+    """What Python puts into the dict of the class besides the names of its body, as the compiler wrote it."""
+    about = {name: entries[name] for name in ("__module__", "__qualname__")}
+    steps = list(dis.get_instructions(body.frame.code))
+    for load, store in itertools.pairwise(steps):
+        if (
+            store.opname == "STORE_NAME"
+            and store.argval in _WRITTEN
+            and load.opname in ("LOAD_CONST", "LOAD_SMALL_INT")
+        ):
+            about[store.argval] = load.argval
+    return about
+
+
+_WRITTEN = ("__doc__", "__firstlineno__", "__static_attributes__")
 ROWS: dict[type[ast.stmt], Callable[[Evaluator, Any], Returned | None]] = {ast.ClassDef: _class}

@@ -93,7 +93,7 @@ class Emitter:
     def constant(self, value: Any) -> str:
         made = self.output_graph.builder.stand_ins.get(id(value))
         if made is not None and isinstance(made[1], NestedClass):
-            return made[1].reconstruct(self)
+            return self.value(made[1])
         return self.output_graph.constant_source(value).code("")
 
     def source(self, source: Source) -> str:

@@ -1,7 +1,8 @@
 """Classes defined during the trace, and the descriptors that their bodies make.
 
 A class of the trace is backed by a real class of the same name, bases and layout, so that everything which asks for
-an MRO works; its functions are placeholders that the builder maps back to trackers. It never leaves the trace.
+an MRO works; its functions are placeholders that the builder maps back to trackers. That class never leaves the trace:
+where one does, the program makes it anew in every call, with functions that share the cells of that call.
 """
 
 from __future__ import annotations
@@ -25,10 +26,15 @@ __all__ = ["DESCRIPTOR_CALLS", "DescriptorTracker", "NestedClass", "placeholder"
 
 
 class NestedClass(ClassTracker):
-    """A class defined during the trace."""
+    """A class defined during the trace. ``entries`` is what its body has bound, ``about`` what Python adds to that."""
 
-    def __init__(self, value: type) -> None:
+    def __init__(
+        self, value: type, about: dict[str, Any], entries: dict[str, VariableTracker], *, is_whole: bool
+    ) -> None:
         super().__init__(value, None)
+        self.about = about
+        self.entries = entries
+        self.is_whole = is_whole
 
     def constant(self) -> Any:
         raise NotConstant
@@ -40,9 +46,27 @@ class NestedClass(ClassTracker):
 
     def set_attribute(self, tx: Evaluator, name: str, value: VariableTracker) -> None:
         setattr(self.value, name, placeholder(tx, value))
+        self.entries[name] = value
 
     def reconstruct(self, emit: Emitter) -> str:
-        raise Unsupported("call", f"passing on the class {self.value.__name__}, which was defined here")
+        """The class with all its names, which get their values once methods can refer to it."""
+        if not self.is_whole:
+            raise Unsupported("call", f"passing on the class {self.value.__name__}, which was defined here")
+        name = emit.temporary()
+        emit.remember(self, name)
+        bases = "".join(f"{emit.constant(base)}, " for base in self.value.__bases__)
+        texts = {k: repr(v) for k, v in self.about.items()}
+        last = {k: texts.pop(k) for k in _WRITTEN_LAST if k in texts}
+        names = ", ".join(f"{k!r}: {v}" for k, v in {**texts, **dict.fromkeys(self.entries, "None"), **last}.items())
+        emit.line(f"{name} = type({self.value.__name__!r}, ({bases}), {{{names}}})")
+        for key, value in self.entries.items():
+            kind = _WRAPPED.get(key, "") if isinstance(emit.tx.realize(value), FunctionTracker | NestedFunction) else ""
+            emit.line(f"{name}.{key} = {kind}({emit.value(value)})")
+        return name
+
+
+_WRAPPED = {"__new__": "staticmethod", "__init_subclass__": "classmethod", "__class_getitem__": "classmethod"}
+_WRITTEN_LAST = ("__static_attributes__",)
 
 
 class Held:
@@ -64,6 +88,9 @@ class DescriptorTracker(VariableTracker):
         if self.kind is property and name in names:
             return DescriptorChange(self, names.index(name))
         raise Unsupported("attribute", f"{self.describe()}.{name}")
+
+    def reconstruct(self, emit: Emitter) -> str:
+        return f"{self.kind.__name__}({', '.join(emit.value(f) for f in self.functions)})"
 
 
 class DescriptorChange(VariableTracker):

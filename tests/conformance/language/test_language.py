@@ -21,6 +21,7 @@ from tests.conformance.language import (
     generators,
     handling,
     iterating,
+    leaving_classes,
     library,
     made_functions,
     records,
@@ -48,6 +49,7 @@ FAMILIES = (
     caches,
     enums,
     iterating,
+    leaving_classes,
     made_functions,
 )
 ROWS = [row for family in FAMILIES for row in family.ROWS]
