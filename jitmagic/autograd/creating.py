@@ -25,6 +25,7 @@ from jitmagic.autograd.called import CALL, with_calls_named
 from jitmagic.autograd.dispatch import call_function
 from jitmagic.autograd.numbers import MATH, check_texts, conversion, makes_numbers
 from jitmagic.autograd.recorded import Recorded, is_smooth, needs_gradient, raw
+from jitmagic.autograd.vectorized import recording_vectorize
 from jitmagic.ops import lookup
 
 __all__ = ["Creating"]
@@ -67,6 +68,10 @@ class Creating:
     def _maker(self, value: Any) -> Callable[[Any], Any] | None:
         """What makes the stand-in of a module or function; None for what is seen as it is."""
         kind = type(value)
+        if kind is np.vectorize:
+            return self._vectorized
+        if value is np.vectorize:
+            return self._vectorizing
         if kind is types.ModuleType:
             return self._module if value is np or value is math else None
         if kind in FUNCTIONS and value in MATH:
@@ -82,6 +87,15 @@ class Creating:
 
     def _on_numbers(self, function: Any) -> Any:
         return MATH[function](self._kind)
+
+    def _vectorized(self, given: Any) -> Any:
+        """What ``np.vectorize`` made elsewhere."""
+        made = object.__new__(self.seen(np.vectorize))
+        made.__dict__ = given.__dict__
+        return made
+
+    def _vectorizing(self, given: Any) -> Any:
+        return recording_vectorize(self._kind, self.function)
 
     def called(self, value: Any) -> Any:
         """What the program calls where it says ``value(...)``, which it may also see as a value."""
