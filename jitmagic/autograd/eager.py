@@ -79,6 +79,7 @@ class _Run:
             return watched_function(*given, **kwargs)
 
         self.stand_ins = StandIns()
+        self.roots = (function, args, kwargs)
         try:
             with self.stand_ins.noted():
                 self.result, self.pull = tape_vjp(call, self.leaves)
@@ -97,7 +98,7 @@ class _Run:
     def let_go(self) -> None:
         """What the function has kept of its run becomes plain; a run inside another leaves that to the outer one."""
         if not self.is_nested:
-            self.stand_ins.let_go()
+            self.stand_ins.let_go(*self.roots)
 
     def arranged(self, gradients: Any) -> Any:
         """Gradients in the structure of the arguments; numbers get numbers."""

@@ -6,10 +6,12 @@ import gc
 import types
 import weakref
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any
+
+import numpy as np
 
 from jitmagic.autograd.node import like_sequence
 from jitmagic.autograd.recorded import Recorded, raw
@@ -17,6 +19,7 @@ from jitmagic.autograd.recorded import Recorded, raw
 __all__ = ["StandIns", "note", "note_text", "plain_of", "texts_in"]
 
 DEPTH = 4  # how many tuples may be around a stand-in, one in the other
+NEAR = 5000  # containers that are looked into before the whole heap is
 SHORT, MANY, FEW = 1024, 1024, 4  # of texts up to this length the last many are remembered, of longer ones the last few
 
 
@@ -36,11 +39,19 @@ class StandIns:
         finally:
             _current.reset(token)
 
-    def let_go(self) -> None:
-        """Lists, dicts, attributes and closures of the program hold plain arrays and numbers from now on."""
-        kept = [one for one in map(self.alive.get, list(self.alive)) if one is not None]
+    def let_go(self, *roots: Any) -> None:
+        """Lists, dicts, attributes and closures of the program hold plain arrays and numbers from now on.
+
+        What can be reached from the ``roots`` is looked through first: mostly nothing is left for the whole heap then.
+        """
+        if self._kept():
+            _put_near(roots, {id(one): plain_of(one) for one in self._kept()})
+        kept = self._kept()
         if kept:
             _put(kept, [plain_of(one) for one in kept])
+
+    def _kept(self) -> list[Recorded]:
+        return [one for one in map(self.alive.get, list(self.alive)) if one is not None]
 
 
 def plain_of(one: Any) -> Any:
@@ -76,6 +87,24 @@ def texts_in(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return bool(value) and isinstance(value[0], str | bytes) and any(map(texts_in, value))
     return isinstance(value, str | bytes) and any(each is value for each in run.texts[len(value) > SHORT])
+
+
+def _put_near(roots: Iterable[Any], new: dict[int, Any]) -> None:
+    """Put new values in the places of the objects with these ids, in the first containers that ``roots`` lead to."""
+    waiting, seen = deque(roots), {id(new)}
+    while waiting and len(seen) < NEAR:
+        holder = waiting.popleft()
+        if id(holder) in seen or type(holder) in _OPAQUE or isinstance(holder, type | Recorded):
+            continue
+        seen.add(id(holder))
+        inside = gc.get_referents(holder)
+        if len(inside) > NEAR:  # asking each item takes longer than the heap does
+            continue
+        if type(holder) is not tuple and any(id(each) in new for each in inside):
+            _CHANGES.get(type(holder), _change_attributes)(holder, new)
+        waiting += (each for each in inside if gc.is_tracked(each) and id(each) not in new)
+        if not isinstance(holder, dict | list | tuple):
+            waiting.append(getattr(holder, "__dict__", None))
 
 
 def _put(ones: list[Any], values: list[Any], depth: int = 0) -> None:
@@ -139,6 +168,7 @@ def _change_attributes(holder: Any, new: dict[int, Any]) -> None:
             object.__setattr__(holder, name, new[id(item)])
 
 
+_OPAQUE = (types.ModuleType, types.CodeType, types.FrameType, types.BuiltinFunctionType, np.ndarray, StandIns)
 _CHANGES: dict[type, Any] = {
     list: _change_items,
     deque: _change_items,

@@ -17,6 +17,7 @@ from jitmagic.magic.engine import Engine
 from jitmagic.magic.shown import show
 from jitmagic.magic.source import cell_label
 from jitmagic.report import FunctionRow, FunctionsTable, GuideView
+from jitmagic.report.words import short_name
 
 __all__ = ["VERBS", "JitLine"]
 
@@ -86,9 +87,10 @@ class JitLine:
             inner = inspect.unwrap(value, stop=lambda each: hasattr(each, "jit"))
             if hasattr(inner, "jit"):
                 return inner
-        for function in self.engine.functions():
-            if function.__qualname__ == name:
-                return function
+        for called in (str, short_name):  # cards say the short name, also of what the notebook has no name for
+            found = [each for each in self.engine.functions() if called(each.__qualname__) == name]
+            if found:
+                return found[-1]
         raise UsageError(self._not_compiled(name, value is not None, after_verb))
 
     def _not_compiled(self, name: str, exists: bool, after_verb: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 __all__ = ["clean", "columns", "duration", "failure", "plural", "ratio", "short_code", "short_name", "shorten"]
@@ -97,9 +98,12 @@ def short_code(text: str) -> str:
     return text if len(text) <= _CODE_LIMIT else f"{text[:half]}...{text[-half:]}"
 
 
+_ENCLOSING = re.compile(r"[^()]*<locals>\.")  # also in value_and_grad(main.<locals>.loss)
+
+
 def short_name(qualified: str) -> str:
     """A qualified name as its user would say it: without what encloses a local function."""
-    name = qualified.rpartition("<locals>.")[2]
+    name = _ENCLOSING.sub("", qualified)
     return _CELL_NAMES.get(name, name)
 
 

@@ -13,6 +13,8 @@ import pytest
 from numpy import zeros
 
 import jitmagic as jm
+from jitmagic.autograd import keeping as keeping_stage
+from jitmagic.autograd import transforms
 from jitmagic.autograd.transforms import value_and_grad, vjp
 
 X = np.array([1.0, 2.0, 3.0])
@@ -208,3 +210,30 @@ def test_the_function_sees_its_own_names() -> None:
 
     value_and_grad(f)(X.copy())
     assert helper.__dict__.pop("mark") == 3
+
+
+class Watcher:
+    last: Any = None
+
+
+def test_what_a_program_keeps_is_found_without_a_look_at_the_heap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through globals, closures, attributes and arguments; containers of unusual size are left to the heap."""
+    monkeypatch.setattr(keeping_stage.gc, "get_referrers", lambda *ones: pytest.fail("the heap was looked at"))
+    seen, watcher, long = [], Watcher(), list(range(keeping_stage.NEAR + 1))
+
+    def f(x, given, more):
+        seen.append(x.sum())
+        watcher.last = x * 2
+        given["first"] = {"deep": [x * 3]}
+        more.append(np.float64(x[0]))
+        LIST.append(x * 4)
+        return (x * x).sum()
+
+    given: dict[str, Any] = {}
+    assert transforms.grad(f)(np.ones(3), given, long[:10]).tolist() == [2, 2, 2]
+    kept = [seen[0], watcher.last, given["first"]["deep"][0], LIST.pop()]
+    assert [type.__call__(type, one) for one in kept] == [np.float64, np.ndarray, np.ndarray, np.ndarray]
+    monkeypatch.undo()
+    transforms.grad(f)(np.ones(3), given, long)
+    assert type.__call__(type, long[-1]) is np.float64
+    LIST.pop()

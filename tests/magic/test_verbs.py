@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
+from types import SimpleNamespace
 
-from jitmagic.magic.verbs import VERBS
+import pytest
+from IPython.core.error import UsageError
+
+import jitmagic as jm
+from jitmagic.magic.engine import Engine
+from jitmagic.magic.verbs import VERBS, JitLine
 from jitmagic.report.guardwords import GUARD_KINDS
 from jitmagic.report.terms import STATUSES, TERMS
+from jitmagic.report.words import short_name
 from tests.magic.conftest import Notebook
 
 
@@ -100,3 +106,19 @@ def test_the_help_page_explains_every_word_and_every_kind_of_guard(two: Notebook
 def test_help(two: Notebook) -> None:
     assert "%jit guards" in two.run("%jit -h").out
     assert "%jit guards" in two.run("%jit?").out
+
+
+def test_what_a_card_calls_a_function_finds_it_without_a_name_in_the_notebook() -> None:
+    def loss(w):
+        return (w * w).sum()
+
+    slope = jm.value_and_grad(loss)
+    plain, other = jm.compile(loss), jm.compile(lambda x: x)
+    line = JitLine(
+        SimpleNamespace(user_ns={}), Engine(jm.compile, lambda: [other, slope, plain], print, tuple, jm.reset)
+    )
+    for function in (slope, plain):
+        assert line.find(short_name(function.__qualname__)) is function
+        assert line.find(function.__qualname__) is function
+    with pytest.raises(UsageError, match=r"no compiled function is called grad\(loss\)"):
+        line.find("grad(loss)")

@@ -77,5 +77,6 @@ def test_long_text_is_cut_to_one_line() -> None:
 
 def test_names_lose_what_encloses_them() -> None:
     assert short_name("main.<locals>.smooth") == "smooth"
+    assert short_name("value_and_grad(main.<locals>.Model.<locals>.loss)") == "value_and_grad(loss)"
     assert short_name("Model.forward") == "Model.forward"
     assert short_name("<module>") == "this cell"
