@@ -16,6 +16,7 @@ from jitmagic.autograd.recorded import Recorded, raw
 from jitmagic.autograd.trees import leaves_of
 from jitmagic.errors import FullGraphError, Unsupported, UserError
 from jitmagic.graph import Graph
+from jitmagic.graph.shapes import DataDependentSize
 from jitmagic.nn.module import Module
 from jitmagic.tracer.breaks import describe
 from jitmagic.tracer.capture import Capture, FrameState, Options
@@ -149,7 +150,8 @@ def in_words(name: str) -> Iterator[None]:
     """What the pipeline cannot express, as an error that says where, why, and what to try."""
     try:
         yield
-    except Unsupported as error:
+    except (Unsupported, DataDependentSize) as cause:
+        error = cause if isinstance(cause, Unsupported) else Unsupported("data-size", str(cause))
         reason = describe(error)
         place = f"{error.span.shown}: " if error.span is not None else ""
         raise UserError(f"{name} cannot be captured as one graph: {place}{reason.text}. Try: {reason.hint}") from None

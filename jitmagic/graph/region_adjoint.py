@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jitmagic.errors import Unsupported
+from jitmagic.errors import Bail, Unsupported
 from jitmagic.graph.region import Region
 
 __all__ = ["RegionAdjoint", "register_region_compiler"]
@@ -35,6 +35,7 @@ class RegionAdjoint:
     arrays: tuple[str, ...]
     wanted: tuple[str, ...]
     compiled: Callable[..., tuple[Any, ...]] | None = None
+    plainly: Callable[[Sequence[Any], Sequence[Any]], tuple[Any, ...]] | None = None
     lengths: list[int] = field(default_factory=lambda: [FIRST_LENGTH, FIRST_LENGTH])
     __name__: str = "loop_adjoint"
 
@@ -48,6 +49,15 @@ class RegionAdjoint:
         """Raises Unsupported if there is no kernel for the region."""
         if self.compiled is None:
             self.compile()
+        if self.plainly is None:
+            return self._by_kernel(operands)
+        try:
+            return self._by_kernel(operands)
+        except Bail:
+            count = len(self.original.arrays) + len(self.original.scalars)
+            return self.plainly(operands[:count], operands[count:])
+
+    def _by_kernel(self, operands: tuple[Any, ...]) -> tuple[Any, ...]:
         run = getattr(self.compiled, "run", self.compiled)
         assert run is not None
         count = len(self.original.arrays)

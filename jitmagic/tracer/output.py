@@ -156,6 +156,11 @@ class OutputGraph:
     tensors: Tensors | None = None  # set when the trace meets the first Tensor
     builder: Builder = field(init=False)  # set by whoever makes the output: it wraps values for it
 
+    @property
+    def needs_rules(self) -> bool:
+        """Whether derivatives may be asked for: functions with rules of their own are not traced through then."""
+        return bool(self.differentiating or self.options.tensors or self.tensors is not None)
+
     def __post_init__(self) -> None:
         self.env.on_specialise = self._on_specialise
         self.guards.where = self._line

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jitmagic.aot.joint.loop_fallback import gradients_by_tape
 from jitmagic.aot.joint.loop_reverse import reverse_region
 from jitmagic.aot.joint.loop_steps import FLOATS
 from jitmagic.graph import ArrayMeta, Node
@@ -21,11 +23,17 @@ if TYPE_CHECKING:
 __all__ = ["loop_cotangents"]
 
 
-def region_of(node: Node) -> Region | None:
-    """The region that a node runs, if it is a loop."""
+def _loop_of(node: Node) -> Any:
+    """The RegionCall that a node makes; None for any other node."""
     call = node.op.call if node.op is not None else None
     call = call.row.call if isinstance(call, PureCall) else call
-    return call.region if isinstance(call, RegionCall) else None
+    return call if isinstance(call, RegionCall) else None
+
+
+def region_of(node: Node) -> Region | None:
+    """The region that a node runs, if it is a loop."""
+    call = _loop_of(node)
+    return None if call is None else call.region
 
 
 def loop_cotangents(walk: Reverse, node: Node) -> bool:
@@ -44,6 +52,7 @@ def loop_cotangents(walk: Reverse, node: Node) -> bool:
         return Inferred(tuple(metas))
 
     adjoint = RegionAdjoint(region, reverse.region, reverse.arrays, wanted)
+    adjoint.plainly = functools.partial(gradients_by_tape, region, _loop_of(node).plain, wanted)
     adjoint.compile()
     row = Op("loop_adjoint", adjoint, rule, raises=True)
     found = walk.stage.call(row, (*node.args, *given))

@@ -110,7 +110,7 @@ class NumpyFunction(CallableTracker):
     ) -> VariableTracker:
         """The call as NumPy's own Python code makes it, or as a node if it has none that can be traced."""
         body = BODIES.get(self.value) or getattr(self.value, "__wrapped__", self.value)
-        has_rule = tx.output.differentiating and has_own_rules(self.value)
+        has_rule = tx.output.needs_rules and has_own_rules(self.value)
         if isinstance(body, FunctionType) and not has_rule:
             traced = self._trace_through(tx, body, args, kwargs)
             if traced is not None:
