@@ -205,7 +205,7 @@ def test_a38_what_a_backend_leaves_to_numpy_is_run_by_it() -> None:
     singular = tensor(np.ones((2, 2)))
     with pytest.raises(np.linalg.LinAlgError, match="Singular"):
         jm.aot.aot_function(lambda a: np.linalg.inv(a).sum(), numba)(singular)
-    value, pullback = jm.vjp(np.linalg.det, np.zeros((2, 2)))
+    value, pullback = jm.vjp(lambda a: np.linalg.qr(a)[1], np.zeros((2, 2)))
     with pytest.raises(np.linalg.LinAlgError, match="Singular"):
         pullback(value + 1)
 
