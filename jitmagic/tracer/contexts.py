@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -137,11 +137,17 @@ def _errstate(tx: Evaluator, **settings: VariableTracker) -> VariableTracker:
         if name not in (*CONDITIONS, "all"):
             raise Unsupported("statement", f"np.errstate({name}=...)")
         known = value.constant()
+        meant = CONDITIONS if name == "all" else (name,)
         if known == "ignore":
-            ignored.update(CONDITIONS if name == "all" else (name,))
-        elif known is not None:
+            ignored.update(meant)
+        elif known is not None and not (known in ("warn", "raise") and _is_heard(tx, meant)):
             raise Unsupported("statement", f"np.errstate({name}={known!r})")
     return Quiet(frozenset(ignored))
+
+
+def _is_heard(tx: Evaluator, conditions: Iterable[str]) -> bool:
+    """Whether the caller hears of these conditions (which is guarded): where one is met, the call is made plainly."""
+    return tx.output.heard.issuperset(conditions) and tx.output.ignored.isdisjoint(conditions)
 
 
 def _generator_context(

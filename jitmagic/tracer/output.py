@@ -144,6 +144,7 @@ class OutputGraph:
     is_finished: bool = False
     recursions: Counter[CodeType] = field(default_factory=Counter)  # calls inlined inside a call of the same function
     grad_off: int = 0  # blocks in evaluation whose results count as constants (``no_grad``)
+    heard: frozenset[str] = frozenset()  # which of them the caller does not ignore
     is_strict: bool = False  # whether floating-point warnings of the caller are exceptions
     differentiating: int = 0  # calls in evaluation whose derivative is asked for
     reached_from: dict[Span, set[int]] = field(default_factory=dict)  # places in callees -> lines of the function

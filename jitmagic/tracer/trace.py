@@ -108,6 +108,7 @@ def _attempt(function: FunctionType, arguments: dict[str, Any], output: OutputGr
     if not is_piece(function.__code__) and (looking := looks_past_it(function)):  # defined since it was compiled
         raise PlainRun("callers", looking)
     output.is_strict = "raise" in np.geterr().values()
+    output.heard = frozenset(name for name, how in np.geterr().items() if how != "ignore")
     tx = _evaluator(function, frame, arguments, output)
     with np.errstate(all="ignore"):
         try:
