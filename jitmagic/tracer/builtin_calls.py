@@ -38,6 +38,7 @@ from jitmagic.tracer.variables.base import VariableTracker, python_error
 from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker, call_on_numbers
 from jitmagic.tracer.variables.classes import DESCRIPTOR_CALLS
 from jitmagic.tracer.variables.constant import Constant, is_literal, run
+from jitmagic.tracer.variables.construction import construct_plainly
 from jitmagic.tracer.variables.enums import EnumMember
 from jitmagic.tracer.variables.exceptions import EXCEPTION_CALLS
 from jitmagic.tracer.variables.objects import ObjectTracker
@@ -142,9 +143,20 @@ def call_super(tx: Evaluator, *args: VariableTracker) -> VariableTracker:
     if not isinstance(owner, ClassTracker) or not isinstance(receiver, ObjectTracker | ClassTracker):
         raise Unsupported("call", "super()")
     cls = receiver.cls if isinstance(receiver, ObjectTracker) else receiver.value
-    if owner.value not in cls.__mro__:
+    meta: type = type(cls)
+    is_meta = isinstance(receiver, ClassTracker) and owner.value in meta.__mro__
+    if owner.value not in cls.__mro__ and not is_meta:
         raise python_error(TypeError, "super(type, obj): obj must be an instance or subtype of type")
     return SuperTracker(owner.value, receiver)
+
+
+def _construct(
+    tx: Evaluator, cls: VariableTracker, *args: VariableTracker, **kwargs: VariableTracker
+) -> VariableTracker:
+    """``type.__call__``, as ``super().__call__`` of a metaclass."""
+    if not isinstance(cls, ClassTracker):
+        raise Unsupported("call", "type.__call__()")
+    return construct_plainly(tx, cls.value, args, kwargs)
 
 
 BUILTINS: dict[Any, Handler] = {
@@ -159,6 +171,7 @@ BUILTINS: dict[Any, Handler] = {
     **graph_calls.ROWS,
     **itertools_calls.ROWS,
     super: call_super,
+    type.__call__: _construct,
     **EXCEPTION_CALLS,
     **DESCRIPTOR_CALLS,
     **contexts.CALLS,

@@ -25,6 +25,7 @@ from jitmagic.tracer.variables.base import VariableTracker, python_error, read_a
 from jitmagic.tracer.variables.callables import CallableTracker, ClassTracker
 from jitmagic.tracer.variables.constant import Constant, run
 from jitmagic.tracer.variables.descriptors import find_in_class
+from jitmagic.tracer.variables.enums import EnumMember
 from jitmagic.tracer.variables.functions import BoundMethod, FunctionTracker, NestedFunction
 from jitmagic.tracer.variables.number import RunTimeNumber, SymbolicInt, number_call, wrap_size
 from jitmagic.tracer.variables.objects import MISSING, ObjectTracker
@@ -128,6 +129,8 @@ def _float(tx: Evaluator, value: VariableTracker | None = None) -> VariableTrack
         value = _number_in(tx, value, "float", "fiub")
     if isinstance(value, RunTimeNumber):
         return value if value.kind is float else _converted(tx, TO_FLOAT, value, "float")
+    if (own := _by_own_method(tx, value, float)) is not None:
+        return own
     return run(lambda: float(value.constant()))
 
 
@@ -140,7 +143,23 @@ def _int(tx: Evaluator, value: VariableTracker | None = None, *rest: VariableTra
         value = _number_in(tx, value, "int", "fiub")
     if isinstance(value, RunTimeNumber) and not rest:
         return value if value.kind is int else _converted(tx, TO_INT, value, "int")
+    if not rest and (own := _by_own_method(tx, value, int)) is not None:
+        return own
     return run(lambda: int(value.constant(), *(r.constant() for r in rest)))
+
+
+def _by_own_method(tx: Evaluator, value: VariableTracker, kind: type) -> VariableTracker | None:
+    """``float(value)`` or ``int(value)`` of an instance with a method for that; None for any other value."""
+    if not isinstance(value, ObjectTracker) or isinstance(value, EnumMember):
+        return None
+    name = next((n for n in (f"__{kind.__name__}__", "__index__") if value.class_attribute(tx, n) is not None), "")
+    if not name:
+        return None
+    found = tx.realize(value.method(tx, name, [], {}))
+    is_exact = found.python_type() is (kind if name != "__index__" else int)
+    if not is_exact:
+        raise Unsupported("call", f"{kind.__name__}({value.describe()})")
+    return _float(tx, found) if kind is float else found
 
 
 def _number_in(tx: Evaluator, array: ArrayTracker, function: str, kinds: str) -> VariableTracker:

@@ -220,6 +220,8 @@ class ClassTracker(CallableTracker):
     def _from_dicts(self, tx: Evaluator, name: str) -> VariableTracker:
         """What the classes of the MRO hold, as reading it from the class gives it."""
         cls: type = self.value
+        if self._is_of_metaclass(tx, name):
+            return self._from_metaclass(tx, name)
         entry = self._entry(tx, name)
         builder = tx.output.builder
         if isinstance(entry, VariableTracker):
@@ -242,6 +244,24 @@ class ClassTracker(CallableTracker):
             getter = builder.constant_object(tx, type(entry).__get__)
             return getter.call(tx, [descriptor, Constant(None), self], {})
         raise Unsupported("attribute", f"{self.describe()}.{name}")
+
+    def _is_of_metaclass(self, tx: Evaluator, name: str) -> bool:
+        """Whether a metaclass of the user's answers, by a method or by data, since no class of the MRO does."""
+        meta = type(self.value)
+        if is_library(meta) or tx.output.builder.pending_in_class(self.value, name) is not None:
+            return False
+        entry = find_in_class(meta, name)
+        known = isinstance(entry, FunctionType) or (entry is not MISSING and not hasattr(type(entry), "__get__"))
+        return known and find_in_class(self.value, name) is MISSING
+
+    def _from_metaclass(self, tx: Evaluator, name: str) -> VariableTracker:
+        cls, builder = self.value, tx.output.builder
+        if self.source is not None:
+            tx.output.guards.add(own_class_attribute_guard(self.source, cls, name))
+        builder.guard_held_class(type(cls), name)
+        pending = builder.pending_in_class(type(cls), name)
+        found = pending or builder.class_entry(tx, type(cls), name, find_in_class(type(cls), name))
+        return BoundMethod(found, self) if isinstance(found, FunctionTracker) else found
 
     def _described(self, tx: Evaluator, name: str) -> VariableTracker:
         """What a class tells of itself, which a program may change."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import abc
 import enum
 from collections.abc import Callable, Sequence
 from types import FunctionType, SimpleNamespace
@@ -23,7 +22,7 @@ from jitmagic.tracer.variables.stock_methods import is_plain_module_class
 if TYPE_CHECKING:
     from jitmagic.tracer.evaluator import Evaluator
 
-__all__ = ["bare_instance", "construct"]
+__all__ = ["bare_instance", "construct", "construct_plainly"]
 
 Args = Sequence[VariableTracker]
 Named = dict[str, VariableTracker]
@@ -34,8 +33,20 @@ def construct(tx: Evaluator, cls: type, args: Args, kwargs: Named) -> VariableTr
     for applies, make in _FAMILIES:
         if applies(cls):
             return make(tx, cls, args, kwargs)
-    if type(cls).__call__ is not type.__call__ or getattr(cls, "__abstractmethods__", None):
+    rule = find_in_class(type(cls), "__call__")
+    tx.output.builder.guard_held_class(type(cls), "__call__")
+    if isinstance(rule, FunctionType):
+        held = tx.output.builder.constant_object
+        return held(tx, rule).call(tx, [held(tx, cls), *args], kwargs)
+    if rule is not type.__dict__["__call__"]:
         raise Unsupported("call", f"{cls.__name__}()")
+    return construct_plainly(tx, cls, args, kwargs)
+
+
+def construct_plainly(tx: Evaluator, cls: type, args: Args, kwargs: Named) -> VariableTracker:
+    """``type.__call__(cls, *args, **kwargs)``: by ``__new__`` and ``__init__``."""
+    if getattr(cls, "__abstractmethods__", None):
+        return _refuse_abstract(tx, cls, is_bare=not args and not kwargs)
     new = find_in_class(cls, "__new__")
     for name in ("__new__", "__init__"):
         tx.output.builder.guard_held_class(cls, name)
@@ -56,10 +67,19 @@ def construct(tx: Evaluator, cls: type, args: Args, kwargs: Named) -> VariableTr
     return made
 
 
+def _refuse_abstract(tx: Evaluator, cls: Any, *, is_bare: bool) -> VariableTracker:
+    """The error of a class with methods that are only declared."""
+    for name in ("__new__", "__init__", "__abstractmethods__"):
+        tx.output.builder.guard_held_class(cls, name)
+    if find_in_class(cls, "__new__") is not object.__new__ or (cls.__init__ is object.__init__ and not is_bare):
+        raise Unsupported("call", f"{cls.__name__}()")
+    return run(lambda: object.__new__(cls))
+
+
 def bare_instance(tx: Evaluator, cls: type) -> ObjectTracker:
     """``object.__new__(cls)``."""
     tx.output.builder.guard_held_class(cls, "__del__")
-    if home(cls) == "builtins" or hasattr(cls, "__del__") or type(cls) not in (type, abc.ABCMeta):
+    if home(cls) == "builtins" or hasattr(cls, "__del__") or issubclass(type(cls), enum.EnumType):
         raise Unsupported("call", f"{cls.__name__}()")
     return ObjectTracker(cls, None, None)
 

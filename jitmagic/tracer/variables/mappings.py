@@ -190,6 +190,8 @@ class DictView(VariableTracker):
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
         if name == "mapping":
             return self.mapping
+        if name == "isdisjoint" and self.kind != "values":
+            return Disjointness(self)
         raise Unsupported("attribute", f"{self.describe()}.{name}")
 
     def contains(self, tx: Evaluator, value: VariableTracker) -> VariableTracker:
@@ -199,6 +201,20 @@ class DictView(VariableTracker):
 
     def reconstruct(self, emit: Emitter) -> str:
         return f"{emit.value(self.mapping)}.{self.kind}()"
+
+
+class Disjointness(VariableTracker):
+    """``view.isdisjoint``, not called yet."""
+
+    def __init__(self, view: DictView) -> None:
+        self.view = view
+
+    def call(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        if len(args) != 1 or kwargs:
+            raise Unsupported("call", self.describe())
+        return Constant(not any(tx.truth(self.view.contains(tx, item)) for item in tx.unpack(args[0])))
 
 
 def _get(
@@ -326,6 +342,18 @@ def _elements(tx: Evaluator, d: DictTracker) -> VariableTracker:
     return SequenceIterator(repeated)
 
 
+def _subtract(
+    tx: Evaluator, d: DictTracker, other: VariableTracker | None = None, **named: VariableTracker
+) -> VariableTracker:
+    d.will_change(tx)
+    less = DictTracker({}, cls=Counter)
+    count(tx, less, other, **named)
+    for key, number in less.items.items():
+        before = tx.realize(d.items.get(key, Constant(0)))
+        d.items[key] = tx.language.binary(tx, "sub", before, tx.realize(number))
+    return Constant(None)
+
+
 def _total(tx: Evaluator, d: DictTracker) -> VariableTracker:
     return Constant(sum(tx.realize(v).constant() for v in d.items.values()))
 
@@ -358,6 +386,7 @@ _METHODS: dict[type, dict[str, Callable[..., VariableTracker]]] = {
     Counter: {
         **_DICT_METHODS,
         "update": _count_more,
+        "subtract": _subtract,
         "most_common": _most_common,
         "elements": _elements,
         "total": _total,

@@ -47,8 +47,10 @@ class SuperTracker(VariableTracker):
 
     def _of_class(self, tx: Evaluator, receiver: ClassTracker, name: str) -> VariableTracker:
         """In a class method, or with a class as the second argument."""
-        entry, base = _after(receiver.value, self.owner, name)
         builder = tx.output.builder
+        if self.owner not in receiver.value.__mro__:
+            return self._of_metaclass(tx, receiver, name)
+        entry, base = _after(receiver.value, self.owner, name)
         mro = receiver.value.__mro__
         for each in mro[mro.index(self.owner) + 1 : mro.index(base) + 1]:
             builder.guard_held_class(each, name)
@@ -59,6 +61,17 @@ class SuperTracker(VariableTracker):
         if entry is object.__new__ or isinstance(entry, FunctionType):
             return builder.class_entry(tx, base, name, entry)
         raise Unsupported("attribute", f"super().{name}")
+
+    def _of_metaclass(self, tx: Evaluator, receiver: ClassTracker, name: str) -> VariableTracker:
+        """In a method of a metaclass: the class is the instance."""
+        meta = type(receiver.value)
+        entry, base = _after(meta, self.owner, name)
+        mro = meta.__mro__
+        for each in mro[mro.index(self.owner) + 1 : mro.index(base) + 1]:
+            tx.output.builder.guard_held_class(each, name)
+        if not isinstance(entry, FunctionType | WrapperDescriptorType):
+            raise Unsupported("attribute", f"super().{name}")
+        return BoundMethod(tx.output.builder.class_entry(tx, base, name, entry), receiver)
 
 
 def _after(cls: type, owner: type, name: str) -> tuple[Any, type]:
