@@ -7,13 +7,16 @@ from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any
 
+from jitmagic.aot.examples import examples_of
+from jitmagic.aot.inference import purify
+from jitmagic.errors import JitMagicError
 from jitmagic.events import Event, FallbackEvent, recording
 from jitmagic.graph.node import ModuleCall
 from jitmagic.report import Explanation, FrozenRecord, LayerRecord
 from jitmagic.runtime.engine import serve
 from jitmagic.runtime.function import compile_callable, plain_of
 from jitmagic.runtime.handle import Handle
-from jitmagic.tracer.capture import Options
+from jitmagic.tracer.capture import Capture, Options
 from jitmagic.tracer.directives import is_opaque
 
 __all__ = ["explain"]
@@ -79,8 +82,19 @@ def _explanation(handle: Handle) -> Explanation:
         effects=[effect for event in record.compiled for effect in event.effects],
         frozen=[_frozen(text) for text in dict.fromkeys(frozen)],
         layers=_layers(handle),
+        memory=[line for entry, _ in handle.all_entries() for line in _memory(entry.capture)],
         flags=[event.reason for event in record.fallbacks] + _outside(handle),
     )
+
+
+def _memory(capture: Capture) -> list[str]:
+    """What a graph writes, and which of its results share memory: "x: written", "out0: view of x"."""
+    try:
+        plan = purify(capture.graph, examples_of(capture.graph)).plan
+    except JitMagicError:  # there is no pure form; the call ran plainly, and says so itself
+        return []
+    lines = str(plan).splitlines()
+    return lines if any(not line.endswith(": new") for line in lines) else []
 
 
 def _outside(handle: Handle) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from jitmagic.aot.joint.decompose import Table
 from jitmagic.aot.joint.joint_graph import PartitionFn
 from jitmagic.aot.naming import Build, new_build
 from jitmagic.aot.phases import Phases
+from jitmagic.aot.plan import InferencePlan
 from jitmagic.aot.random_values import Run, random_values
 from jitmagic.aot.tensors import TensorRun, on_tensors
 from jitmagic.aot.tracing import RaisingCall, Traced, in_words, trace
@@ -90,7 +91,8 @@ def _entry(traced: Traced, captured: _Captured, options: AotOptions, build: Buil
         pair = compile_training(graph, examples, captured.needs, compilers, build=build, phases=phases)
         if pair is not None:
             call = traced.program(captured.around(relying_on(pair.made.plan.guard, TensorRun(pair))))
-            return AotEntry("training", build, pair.made.plan, phases, call, traced.checks(), pair)
+            plan = replace(_on_record(pair.made.plan, traced), tangents=pair.made.tangents)
+            return AotEntry("training", build, plan, phases, call, traced.checks(), pair)
     return _inference_entry(traced, captured, options, build, phases)
 
 
@@ -133,7 +135,14 @@ def _inference_entry(
         )
     run = relying_on(made.plan.guard, functools.partial(on_tensors, made.run))
     call = traced.program(captured.around(run))
-    return AotEntry("inference", build, made.plan, phases, call, traced.checks(), graph=made.pure_graph)
+    plan = _on_record(made.plan, traced)
+    return AotEntry("inference", build, plan, phases, call, traced.checks(), graph=made.pure_graph)
+
+
+def _on_record(plan: InferencePlan, traced: Traced) -> InferencePlan:
+    """The plan with what the analysis found besides (row A30)."""
+    needs = tuple(i for i, is_needed in enumerate(traced.needs) if is_needed)
+    return replace(plan, needs=needs, effects=tuple(effect.text for effect in traced.record.effects))
 
 
 def _noted(program: Any, name: str, sources: list[str]) -> Any:

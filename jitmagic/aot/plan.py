@@ -68,7 +68,9 @@ class InferencePlan:
     * ``donated`` arguments are written, and nothing reads their old value after the new one is known: a backend
       that keeps writes may compute in place;
     * ``objects`` are the different objects that the caller gets, ``returns`` the place of each output among them;
-    * ``layouts`` gives the memory layout that a result must have for its views to be views.
+    * ``layouts`` gives the memory layout that a result must have for its views to be views;
+    * for the record only: the arguments in ``needs`` require a gradient, the results ``tangents`` take part in a
+      backward pass, ``effects`` tells what else the call does (assigns a shape, prints).
     """
 
     names: tuple[str, ...]
@@ -83,6 +85,9 @@ class InferencePlan:
     sizes: tuple[SizeSource, ...] = ()
     constants: tuple[Any, ...] = ()
     layouts: dict[int, ArrayMeta] = field(default_factory=dict)
+    needs: tuple[int, ...] = ()
+    tangents: tuple[int, ...] = ()
+    effects: tuple[str, ...] = ()
 
     @property
     def written(self) -> tuple[int, ...]:
@@ -97,8 +102,9 @@ class InferencePlan:
         return in_order and self.objects == as_is and not self.guard.groups and not self.copy_backs
 
     def __str__(self) -> str:
-        """ "x: written", "out0: view of x", one line each."""
-        lines = [self._input_line(i) for i in self.written]
+        """ "x: written, requires a gradient", "out0: view of x", one line each."""
+        lines = [self._input_line(i) for i in sorted({*self.written, *self.needs})]
+        lines += self.effects
         for number, group in enumerate(self.guard.groups):
             members = ", ".join(self.names[w.input] for w in group.windows)
             lines.append(f"base{number}: the memory that {members} share")
@@ -106,12 +112,25 @@ class InferencePlan:
         for position, index in enumerate(self.returns):
             lines.append(f"out{position}: {self._output(index, seen)}")
             seen.setdefault(index, position)
+        if self.tangents:
+            lines.append(f"tangents: {', '.join(map(self._result, self.tangents))}")
         return "\n".join(lines)
 
     def _input_line(self, argument: int) -> str:
-        place = ", in the graph" if argument in self.kept else ""
-        in_place = ", may be computed in place" if argument in self.donated and place else ""
-        return f"{self.names[argument]}: written{place}{in_place}"
+        found = ["written"] if argument in self.written else []
+        found += ["in the graph"] if argument in self.kept else []
+        found += ["may be computed in place"] if argument in self.donated and argument in self.kept else []
+        found += ["requires a gradient"] if argument in self.needs else []
+        return f"{self.names[argument]}: {', '.join(found)}"
+
+    def _result(self, number: int) -> str:
+        """What a result of the graph is for the caller."""
+        written = next((c.argument for c in self.copy_backs if c.result == number), None)
+        if written is not None:
+            return self.names[written]
+        places = [i for i, index in enumerate(self.returns) if self.objects[index].base == Ref("result", number)]
+        is_base = places and all(self.objects[self.returns[i]].is_alias for i in places)
+        return f"{'the base of ' if is_base else ''}out{places[0]}" if places else f"result {number}"
 
     def _output(self, index: int, seen: dict[int, int]) -> str:
         if index in seen:

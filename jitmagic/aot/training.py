@@ -27,7 +27,7 @@ from jitmagic.aot.plan import InferencePlan
 from jitmagic.aot.simplify import simplify_pure
 from jitmagic.errors import Unsupported, UserError
 from jitmagic.graph import ArrayMeta, Graph, Node
-from jitmagic.ops.derivatives import gradient_meta
+from jitmagic.ops.derivatives import HISTORY_OF, gradient_meta
 
 LOG = logging.getLogger("jitmagic.aot")
 
@@ -130,6 +130,10 @@ def make_joint(purified: Purified, needs: Sequence[bool], loss: int | None = Non
     if not wanted:
         return None
     differentiable = tuple(wanted)
+    unseen = {c.result for c in plan.copy_backs if _keeps_its_history(results[c.result], pure.inputs)}
+    wanted = [i for i in wanted if i not in unseen]
+    if not wanted and loss is None:
+        return None
     seeds: dict[Node, Any] = {}
     if loss is not None:
         seeds[results[loss]] = stage.one_like(results[loss])
@@ -145,6 +149,14 @@ def make_joint(purified: Purified, needs: Sequence[bool], loss: int | None = Non
     primals = len(plan.guard.groups) + len(plan.direct)
     whole = JointGraph(simplify_pure(pure), primals, len(results))
     return Joint(whole, plan, tuple(wanted), owners, differentiable)
+
+
+def _keeps_its_history(node: Node, inputs: Sequence[Node]) -> bool:
+    """Whether an input was only written where nobody records it: under ``no_grad``, or through a detached alias."""
+    was_written = node.op is HISTORY_OF
+    while node.op is HISTORY_OF:
+        node = node.args[1]
+    return was_written and node in inputs
 
 
 def _targets(pure: Graph, plan: InferencePlan, needs: Sequence[bool]) -> list[tuple[Node, tuple[str, int]]]:

@@ -44,7 +44,8 @@ class Explanation(View):
     """What would be compiled, without compiling it.
 
     ``graphs`` holds one graph for each captured piece: a ``Graph``, or anything whose ``str()`` is a printed one.
-    ``flags`` are remarks on the whole function, shown with the counts.
+    ``flags`` are remarks on the whole function, shown with the counts; ``memory`` tells what is written ("x: written")
+    and what shares memory ("out0: view of x").
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Explanation(View):
         frozen: Sequence[FrozenRecord] = (),
         layers: Sequence[LayerRecord] = (),
         flags: Sequence[str] = (),
+        memory: Sequence[str] = (),
         sources: Mapping[str, SourceText | str] | None = None,
     ) -> None:
         self.function = short_name(function)
@@ -68,6 +70,7 @@ class Explanation(View):
         self.frozen = list(frozen)
         self.layers = list(layers)
         self.flags = list(flags)
+        self.memory = list(memory)
         self._sources = Sources(sources)
 
     @property
@@ -96,6 +99,9 @@ class Explanation(View):
             rows = tuple((Mono(e.text), self._line(e.span)) for e in self.effects)
             body = [Table(("effect", "where"), rows), *setting.define("side effect")]
             parts.append(Details((Strong(f"side effects ({len(self.effects)})"),), body, open=True))
+        if self.memory:
+            body = [Code("\n".join(self.memory))]
+            parts.append(Details((Strong("what is written and what shares memory"),), body, open=True))
         if self.frozen:
             parts.append(self._frozen())
         return parts

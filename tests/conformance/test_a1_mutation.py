@@ -19,10 +19,12 @@ def test_a01_a_written_input_is_an_output_and_is_copied_back() -> None:
     graph = recorded.graph("inference")
     assert len(graph.outputs) == 2
     assert not any(node.written() for node in graph.nodes)
-    x = np.arange(3.0)
-    before = x.__array_interface__["data"], x.strides
-    recorded(x)
-    assert (x.__array_interface__["data"], x.strides) == before
+    for x in (np.arange(3.0), np.arange(9.0)[::-3], np.arange(6.0).reshape(3, 2).T):
+        before = x.__array_interface__["data"], x.strides, repr(x.flags), id(x.base)
+        wanted = x - 1
+        recorded(x)
+        assert (x.__array_interface__["data"], x.strides, repr(x.flags), id(x.base)) == before
+        assert x.tolist() == wanted.tolist()
 
 
 def test_a02_many_writes_are_one_copy() -> None:
@@ -77,6 +79,16 @@ def test_a04_write_rules_are_numpys() -> None:
     with pytest.raises(ValueError, match="read-only"):
         f(read_only, read_only)
 
+    def too_wide(x, y):
+        y += 1
+        x += np.ones((3, 3))
+
+    for function in (too_wide, jm.compile(too_wide), Recorded(too_wide)):
+        x, y = np.zeros(3), np.zeros(2)
+        with pytest.raises(ValueError, match="non-broadcastable output"):
+            function(x, y)
+        assert (x.tolist(), y.tolist()) == ([0, 0, 0], [1, 1])
+
 
 def test_a05_updated_inputs_take_part_in_backward() -> None:
     def f(x):
@@ -107,6 +119,23 @@ def test_a06_writes_that_tracking_must_not_see() -> None:
     assert not mean.requires_grad
     assert len(recorded.entry.training.made.tangents) == 1
     np.testing.assert_allclose(x.grad.numpy(), [[1, 2, 3], [1, 2, 3]])
+
+
+def test_a06_writes_through_a_detached_alias() -> None:
+    def step(x, w):
+        alias = x.detach()
+        alias *= 2.0
+        return (x * w).sum()
+
+    found = []
+    for function in (step, jm.compile(step), recorded := Recorded(step)):
+        leaf = tensor([1, 2, 3])
+        x = leaf * 1.0
+        value = function(x, np.ones(3))
+        value.backward()
+        found.append((value.item(), x.tolist(), leaf.grad.tolist()))
+    assert found == [(12, [2, 4, 6], [1, 1, 1])] * 3
+    assert len(recorded.entry.training.made.tangents) == 1
 
 
 def test_a07_writing_into_a_leaf_is_refused_as_it_is_uncompiled() -> None:
@@ -185,6 +214,25 @@ def test_a09_metadata_and_data_changes_have_the_gradients_of_the_plain_run() -> 
         x.shape = (3, 2)
         x *= 2
         return (x[0] * np.array([1.0, 5.0])).sum()
+
+    def both(x):
+        x.shape = (3, 2)
+        x *= 2
+        return (x[0] * np.array([1.0, 5.0])).sum()
+
+    def only_metadata(x):
+        x.shape = (3, 2)
+        return (x[0] * np.array([1.0, 5.0])).sum()
+
+    for g, tangents in ((both, 2), (only_metadata, 1)):
+        found = []
+        for function in (g, jm.compile(g), recorded := Recorded(g)):
+            leaf = tensor(np.arange(6.0).reshape(2, 3))
+            x = leaf * 1.0
+            (function(x) + (x * 1.0).sum()).backward()
+            found.append((x.shape, x.tolist(), leaf.grad.tolist()))
+        assert found[0] == found[1] == found[2]
+        assert len(recorded.entry.training.made.tangents) == tangents
 
     w = np.arange(6.0).reshape(2, 3)
     assert jm.grad(f)(w).tolist() == [[2, 10, 0], [0, 0, 0]]

@@ -205,6 +205,7 @@ def test_a23_the_alias_relation_is_guarded() -> None:
     for _ in range(2):
         for make in (lambda: (np.arange(3.0), np.ones(3)), lambda: (x := np.arange(3.0), x[::-1])):
             assert compiled(*make()).tolist() == f(*make()).tolist()
+    assert compiled.jit.compiles == 2
 
 
 def test_a24_one_array_in_two_places_is_passed_once() -> None:

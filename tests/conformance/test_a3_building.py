@@ -50,9 +50,43 @@ def test_a30_what_the_analysis_found_is_printable() -> None:
     recorded = Recorded(f)
     recorded(np.ones(3), np.ones(3))
     text = str(recorded.entry.plan)
-    assert "args[0]: written" in text
-    assert "out0: view of args[0]" in text
-    assert "out1: new" in text
+    assert text.splitlines() == [
+        "args[0]: written",
+        "out0: view of args[0]: .getitem(1:)",
+        "out1: new",
+    ]
+
+    def described(x, y):
+        x *= 2.0
+        y.shape = (2, 1)
+        z = np.exp(x)
+        return z.reshape(-1, 1), x[::-1], (x * y[:, 0]).sum()
+
+    recorded = Recorded(described)
+    recorded(tensor([1, 2]) * 1.0, np.ones(2))
+    lines = str(recorded.entry.plan).splitlines()
+    assert lines[:2] == ["args[0]: written, requires a gradient", "sets args[1].shape"]
+    assert [line.partition(": .")[0] for line in lines[2:5]] == [
+        "out0: view of result 1",
+        "out1: view of args[0]",
+        "out2: new",
+    ]
+    assert lines[5] == "tangents: args[0], the base of out0, out2"
+
+
+def test_a30_explain_lists_what_is_written_and_what_shares_memory() -> None:
+    def f(x, y):
+        x += 1
+        y.shape = (3, 1)
+        return x[1:], y * 2
+
+    found = jm.explain(f)(np.ones(3), np.ones(3))
+    assert found.memory[0] == "x: written"
+    assert found.memory[1].startswith("out0: view of x")
+    assert found.memory[2] == "out1: new"
+    for text in (*found.memory, "sets y.shape"):
+        assert text in str(found)
+    assert jm.explain(lambda x: x * 2)(np.ones(3)).memory == []
 
 
 class Line(jm.nn.Module):
