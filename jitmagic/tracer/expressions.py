@@ -17,6 +17,7 @@ from jitmagic.tracer.generators import GeneratorExpression
 from jitmagic.tracer.identity import same_object
 from jitmagic.tracer.loops.disguised import capture_list, stream_of
 from jitmagic.tracer.operators import binary, compare, unary
+from jitmagic.tracer.repeats import repeated_rows
 from jitmagic.tracer.rounds import bind_in_scope, count_rounds
 from jitmagic.tracer.scopes import Scope
 from jitmagic.tracer.signals import Raised
@@ -386,6 +387,8 @@ def _list_comprehension(tx: Evaluator, node: ast.ListComp) -> VariableTracker:
 
 
 def _items_of(tx: Evaluator, node: ast.ListComp, first: VariableTracker) -> ListTracker:
+    if (rows := repeated_rows(tx, node, first)) is not None:
+        return rows
     items: list[VariableTracker] = []
     _comprehension(tx, node, lambda: items.append(tx.eval(node.elt)), first)
     return ListTracker(items)

@@ -17,6 +17,7 @@ _ESCAPED = re.compile(r"((?:_[0-9a-f]{2})+)")
 _ATOMS = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set)
 
 
+_OURS = re.compile(r"\b_jm\w*?(?:_(\d+)_\d+)?\b")
 _SCOPED = re.compile(r"\b_jm_c\d+_")  # before names that a comprehension in a loop has for itself
 
 
@@ -33,7 +34,15 @@ def part_name(place: str, number: int, written: ast.expr | None = None) -> str:
 
 def readable(text: str) -> str:
     """``text`` with every such variable as a reader would call it."""
-    return _PART.sub(_said, _SCOPED.sub("", text)) if "_jm_" in text else text
+    if "_jm" not in text:
+        return text
+    return _OURS.sub(_unwritten, _PART.sub(_said, _SCOPED.sub("", text)))
+
+
+def _unwritten(found: re.Match[str]) -> str:
+    """What stands for a variable of ours that is no part of what the user wrote."""
+    line = found.group(1)
+    return f"a value made on line {line}" if line else "a value in between"
 
 
 def _said(found: re.Match[str]) -> str:

@@ -64,13 +64,13 @@ def count_rounds(tx: Evaluator, what: str, line: int = 0) -> Callable[[], None]:
     tensors = tx.output.tensors
     is_recorded = tx.output.differentiating or (tensors is not None and bool(tensors.inputs))
     most = DIFFERENTIATED_NODES if is_recorded else UNROLLED_NODES
-    start = len(tx.output.graph.nodes)
+    start = _nodes(tx)
     rounds = 0
 
     def count() -> None:
         nonlocal rounds
         rounds += 1
-        grown = len(tx.output.graph.nodes) - start
+        grown = _nodes(tx) - start
         if rounds > limit or (rounds > SHORT_LOOP and grown > most):
             reason = tx.output.refusals.get(line)
             if reason is not None and reason != f"a loop over {what}":
@@ -78,6 +78,14 @@ def count_rounds(tx: Evaluator, what: str, line: int = 0) -> Callable[[], None]:
             raise Unsupported("long-loop", what)
 
     return count
+
+
+def _nodes(tx: Evaluator) -> int:
+    """How much the trace has recorded; in a flow the pieces count too, which branches make short ones of."""
+    flow = tx.output.flow
+    if flow is None:
+        return len(tx.output.graph.nodes)
+    return len(flow.pieces) + sum(len(piece.nodes) for piece in flow.pieces)
 
 
 def bind_in_scope(tx: Evaluator, target: ast.expr, value: VariableTracker) -> None:

@@ -403,6 +403,8 @@ def _replace_list(
     value, held = outside.lists[parameter.name]
     if not isinstance(value, ListTracker):
         raise refuse(f"storing in a {value.kind.__name__}")
+    if parameter.ndim > 1 and value.held is None:
+        raise refuse("storing in a list of lists whose rows may have other names")
     array = written[parameter.name]
     if isinstance(held, Mixed):
         replaced_by(tx, value, Mixed(tx, array, "", held.all_kinds, written[parameter.tags]))

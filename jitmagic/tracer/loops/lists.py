@@ -76,12 +76,36 @@ def _collected(tx: Evaluator, value: SequenceTracker) -> Held:
     if len(value.items) > MOST_ITEMS:
         raise refuse(f"a list of {len(value.items)} numbers")
     items = [tx.realize(v) for v in value.items] if isinstance(value, TupleTracker) else value.items
+    if (rows := _rows(tx, items)) is not None:
+        return _table(tx, value, rows)
     kinds = dict.fromkeys(number_kind(v) for v in items)
     if None in kinds or len(kinds) > 1:
         raise refuse(f"a {value.kind.__name__} of {_words(kinds)}")
     (kind,) = kinds
     operands = [tx.operand(v) for v in items]
     return Held(tx, _made(tx, _COLLECTED, (operands, kind), str(kind), len(operands)), str(kind))
+
+
+def _rows(tx: Evaluator, items: Sequence[VariableTracker]) -> list[list[VariableTracker]] | None:
+    """The items of sequences of one length; None for other things."""
+    given = [v for v in items if isinstance(v, TupleTracker | ListTracker)]
+    if len(given) != len(items) or any(isinstance(v, ListTracker) and v.held is not None for v in given):
+        return None
+    rows = [[tx.realize(item) for item in v.items] for v in given]
+    return rows if rows[0] and all(len(row) == len(rows[0]) for row in rows) else None
+
+
+def _table(tx: Evaluator, value: SequenceTracker, rows: Sequence[Sequence[VariableTracker]]) -> Held:
+    """Of constants: ``((0, 1), (1, 0))``; such a table is only read."""
+    numbers = [item for row in rows for item in row]
+    kinds = {number_kind(item) for item in numbers if isinstance(item, Constant)}
+    if not all(isinstance(item, Constant) for item in numbers) or len(kinds) > 1 or not kinds <= {*DTYPES}:
+        raise refuse(f"a {value.kind.__name__} of {_words({None: None})}")
+    (kind,) = kinds
+    array = np.array([[item.constant() for item in row] for row in rows], DTYPES[str(kind)])
+    made = tx.output.builder.constant_object(tx, array)
+    assert isinstance(made, ArrayTracker)
+    return Held(tx, made, str(kind))
 
 
 def _words(kinds: Mapping[str | None, None]) -> str:
