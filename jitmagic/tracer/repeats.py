@@ -14,7 +14,7 @@ from jitmagic.tracer.call_rows import row_of
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.held import Held, Repeated
-from jitmagic.tracer.variables.number import SymbolicInt, is_measured, wrap_size
+from jitmagic.tracer.variables.number import SymbolicInt, is_measured
 from jitmagic.tracer.variables.number_kinds import DTYPES, number_kind
 from jitmagic.tracer.variables.sequences import ListTracker, RangeTracker, SequenceTracker, TupleTracker
 
@@ -51,10 +51,10 @@ def repeated_rows(tx: Evaluator, node: ast.ListComp, rounds: VariableTracker) ->
     row = tx.eval(node.elt)
     number = _number_of(row)
     kind = None if number is None else number_kind(number)
-    if kind is None or kind not in DTYPES:
+    if number is None or kind is None or kind not in DTYPES:
         return None
     assert isinstance(row, ListTracker)
-    size = Constant(len(row.items)) if row.held is None else wrap_size(row.held.array.meta.shape[0])
+    size = Constant(len(row.items)) if row.held is None else row.held.length()
     if is_measured(count) or is_measured(size):
         return None
     if isinstance(count, Constant) and isinstance(size, Constant) and count.value * size.value < FEW_NUMBERS:

@@ -48,9 +48,13 @@ def f(n, m):
     d.append([1])
     return d, r, e, r is d[1], len(d), len(d[0])
 """
-OUTSIDE = (
-    "def f(n, m, k):\n    d = [[0] * m for _ in range(n)]\n    for i in range(k):\n        d[i][i] = i\n    return d"
-)
+OUTSIDE = """
+def f(n, m, k):
+    d = [[0] * m for _ in range(n)]
+    for i in range(k):
+        d[i][i] = i
+    return d
+"""
 AROUND = """
 OFFS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 def f(g):
@@ -61,6 +65,14 @@ def f(g):
             for k in range(len(OFFS)):
                 out[i, j] += g[i + OFFS[k][0], j + OFFS[k][1]]
     return out
+"""
+SHARED = """
+def f(n):
+    r = [1, 2]
+    d = [r, r]
+    for i in range(n):
+        d[i % 2][0] += i
+    return d, r, d[0] is r
 """
 GRID = np.random.default_rng(0).standard_normal((9, 12))
 KERNELS = {
@@ -88,8 +100,7 @@ def test_loops_over_lists_of_lists_are_kernels(name: str) -> None:
     """With the values and types that plain Python has."""
     text, *calls = KERNELS[name]
     found = loop_calls(_compared(text, tuple(calls)))
-    assert found
-    assert all(getattr(c, "compiled", None) is not None for c in found[:1])
+    assert any(getattr(c, "compiled", None) is not None for c in found)
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -101,8 +112,7 @@ def test_lists_of_lists_stay_lists(name: str) -> None:
 
 def test_a_table_of_constants_that_the_loop_writes_stays_a_list_of_lists() -> None:
     """Its rows may have other names."""
-    text = "def f(n):\n    r = [1, 2]\n    d = [r, r]\n    for i in range(n):\n        d[i % 2][0] += i\n    return d, r, d[0] is r"
-    _compared(text, ((30,), (12,)))
+    _compared(SHARED, ((30,), (12,)))
 
 
 def test_names_of_ours_are_none_that_a_reader_sees() -> None:
