@@ -319,3 +319,53 @@ def test_how_a_loop_was_left_is_a_result_of_its_region(name: str) -> None:
     assert calls
     assert all(call.compiled is not None for call in calls)
     assert not compiled.jit.breaks()
+
+
+ELSE_RETURNS = """
+def f(x, t):
+    for i in range(len(x)):
+        if x[i] > t:
+            break
+    else:
+        return -1
+    return i
+"""
+ELSE_IN_LOOPS = """
+def f(x, t):
+    for i in range(len(x)):
+        for j in range(i):
+            if x[j] > 2 * t:
+                return i, j
+            if x[j] > t:
+                break
+        else:
+            if i > 20:
+                return -1, i
+            continue
+        t += 0.1
+    else:
+        return -2, -2
+    return 0, 0
+"""
+WHILE_ELSE = """
+def f(x, t):
+    i = 0
+    while i < len(x):
+        if x[i] > t:
+            return i, x[i]
+        i += 1
+    else:
+        return -1, t
+"""
+
+
+@pytest.mark.parametrize("text", [ELSE_RETURNS, ELSE_IN_LOOPS, WHILE_ELSE], ids=["for", "nested", "while"])
+def test_a_return_in_the_else_of_a_loop_is_part_of_the_kernel(text: str) -> None:
+    """Whether the loop is broken off, returns, or comes to its end."""
+    plain, compiled = (define(text, "loop else", np=np) for _ in range(2))
+    compiled = jm.compile(compiled)
+    x = np.random.default_rng(1).standard_normal(30)
+    for given in ([x, 0.5], [x, 0.9], [x, 1.5], [x, 9.0], [x[:0], 1.0], [x[:3], 0.5]):
+        assert outcome(compiled, given) == outcome(plain, given)
+    assert all(c.compiled is not None for c in loop_calls(compiled))
+    assert loop_calls(compiled)

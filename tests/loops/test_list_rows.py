@@ -150,3 +150,37 @@ def f(g):
 def test_a_stack_that_grows_in_branches_is_not_written_out_for_ever() -> None:
     """Its rounds add to the trace only in the pieces of branches, which count."""
     _compared(FLOOD, ((GRID > 0,), (GRID > 1,)))
+
+
+MIXED = """
+def f(n, s):
+    d = [float('inf')] * n
+    d[s] = 0
+    for i in range(n):
+        for j in range(n):
+            if d[i] == float('inf'):
+                break
+            if d[i] + 1 < d[j]:
+                d[j] = d[i] + 1
+    return d
+"""
+SEVERAL = """
+def f(n, x):
+    d = [0.5, 2, x, 3.5, 4]
+    t = 0
+    for k in range(n):
+        for i in range(5):
+            t += d[i]
+            d[i] = d[i] * 2
+    return d, t
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "calls"),
+    [(MIXED, ((12, 0), (12, 3), (9, 8), (9, 9))), (SEVERAL, ((12, 7), (12, 3.0), (70, 2), (3, 2**60)))],
+    ids=["distances", "several"],
+)
+def test_numbers_of_several_types_in_a_list_keep_their_types(text: str, calls: tuple[Any, ...]) -> None:
+    """``[inf, 0, inf]`` has one int."""
+    assert loop_calls(_compared(text, calls))

@@ -429,7 +429,13 @@ def _int(e: Expressions, node: ast.Call) -> ir.Expr:
 
 
 def _float(e: Expressions, node: ast.Call) -> ir.Expr:
+    given = node.args[0]
+    if isinstance(given, ast.Constant) and given.value in _NO_FINITE:
+        return ir.Const(float(given.value), "pyfloat")
     return cast(real_number(e, node), "pyfloat")
+
+
+_NO_FINITE = ("inf", "-inf", "nan")
 
 
 def _truth_value(e: Expressions, node: ast.Call) -> ir.Expr:

@@ -33,6 +33,11 @@ def may_end_without(body: Sequence[ast.stmt]) -> bool:
     return bool(single) and (len(single) < len(returns) or not _always_ends(body))
 
 
+def _returns_in_else(statement: ast.stmt) -> bool:
+    """Whether a loop has an ``else`` that may return."""
+    return isinstance(statement, ast.For | ast.While) and any(map(has_return, statement.orelse))
+
+
 def _always_ends(body: Sequence[ast.stmt]) -> bool:
     last = body[-1] if body else None
     if isinstance(last, ast.If):
@@ -53,6 +58,9 @@ def without_returns(body: Sequence[ast.stmt], result: str, place: Any) -> list[a
     for position, statement in enumerate(body):
         if isinstance(statement, ast.Return):
             return [*made, *_given(statement, result)]
+        if _returns_in_else(statement):
+            opened = [*without_else(statement), *body[position + 1 :]]  # type: ignore[arg-type]  # a loop
+            return [*made, *without_returns(opened, result, place)]
         if has_return(statement):
             rest = without_returns(body[position + 1 :], result, place)
             return [*made, *_split(statement, list(body[position + 1 :]), rest, result, place)]
@@ -83,6 +91,8 @@ def _leaving(body: Sequence[ast.stmt], result: str, flag: str) -> list[ast.stmt]
             return [*made, *_given(statement, result), _flag(flag, True, statement), _at(ast.Break(), statement)]
         if not has_return(statement):
             made.append(statement)
+        elif _returns_in_else(statement):
+            made += _leaving(without_else(statement), result, flag)  # type: ignore[arg-type]  # a loop
         elif isinstance(statement, ast.For | ast.While):
             made += without_else(_copied(statement, body=_leaving(statement.body, result, flag)))
             made.append(_at(ast.If(_at(ast.Name(flag, ast.Load()), statement), [ast.Break()], []), statement))

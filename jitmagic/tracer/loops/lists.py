@@ -79,11 +79,24 @@ def _collected(tx: Evaluator, value: SequenceTracker) -> Held:
     if (rows := _rows(tx, items)) is not None:
         return _table(tx, value, rows)
     kinds = dict.fromkeys(number_kind(v) for v in items)
-    if None in kinds or len(kinds) > 1:
+    if None not in kinds and len(kinds) > 1:
+        return _mixed(tx, items, [str(number_kind(v)) for v in items])
+    if None in kinds:
         raise refuse(f"a {value.kind.__name__} of {_words(kinds)}")
     (kind,) = kinds
     operands = [tx.operand(v) for v in items]
     return Held(tx, _made(tx, _COLLECTED, (operands, kind), str(kind), len(operands)), str(kind))
+
+
+def _mixed(tx: Evaluator, items: Sequence[VariableTracker], kinds: Sequence[str]) -> Mixed:
+    """Of numbers of several types, ``[inf, 0, inf]``: a float64 array, and the type of each."""
+    different = tuple(dict.fromkeys(kinds))
+    room = room_for(different)
+    operands = [tx.operand(v) for v in items]
+    array = _made(tx, _COLLECTED_MIXED, (operands, tuple(kinds), room), room, len(operands))
+    tags = tx.output.builder.constant_object(tx, np.array([KINDS.index(k) for k in kinds], np.int8))
+    assert isinstance(tags, ArrayTracker)
+    return Mixed(tx, array, "", different, tags)
 
 
 def _rows(tx: Evaluator, items: Sequence[VariableTracker]) -> list[list[VariableTracker]] | None:
@@ -145,6 +158,19 @@ def _convert(values: list[Any], kind: str, length: int) -> Any:
 
 
 _CONVERTED = Op("numbers", _convert, lambda call: Inferred(array_meta(call.args[1], call.args[2])), raises=True)
+
+
+def _as_mixed(values: Sequence[Any], kinds: Sequence[str], room: str) -> Any:
+    if [*map(type, values)] != [kind_of(k) for k in kinds]:
+        raise Unsupported("region", "a list whose numbers are of another type this time")
+    if room == "float64" and any(isinstance(v, int | np.integer) and abs(int(v)) > 2**53 for v in values):
+        raise Unsupported("region", "an int in a list that no float is equal to")
+    return np.array(values, room)
+
+
+_COLLECTED_MIXED = Op(
+    "numbers", _as_mixed, lambda call: Inferred(array_meta(call.args[2], len(call.args[0]))), raises=True
+)
 
 
 def _collected_rule(call: Arguments) -> Inferred:
