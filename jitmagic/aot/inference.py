@@ -17,6 +17,7 @@ from jitmagic.aot.boxed import Program, as_boxed
 from jitmagic.aot.clashes import inputs_to_keep_apart
 from jitmagic.aot.examples import examples_of
 from jitmagic.aot.functionalise import PureBuilder
+from jitmagic.aot.in_steps import IN_STEPS
 from jitmagic.aot.joint.decompose import BUILT_IN, Decompose, Table, merged
 from jitmagic.aot.joint.pullbacks import compile_pullbacks, split_pullback
 from jitmagic.aot.liveness import donated_inputs
@@ -128,7 +129,7 @@ def make_pure(
     decompositions: Table | None = None,
 ) -> tuple[Graph, InferencePlan]:
     """The pure graph, simplified and verified, and the plan around it."""
-    table = {**INFERENCE, **(decompositions or {})}
+    table = {**INFERENCE, **IN_STEPS, **(decompositions or {})}
     made = purify(graph, example_inputs, keep_input_mutations=keep_input_mutations, decompositions=table)
     plan = made.plan
     pure = split_pullback(simplify_pure(made.pure, kept_writes=bool(plan.kept)))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from jitmagic.aot.joint.watches import DropWatches
 from jitmagic.aot.own_copies import OwnCopies
 from jitmagic.aot.same_views import SameViews
 from jitmagic.aot.stores import StoreParts, surely_casts
-from jitmagic.graph import Graph, Node, ShapeEnv
+from jitmagic.graph import ArrayMeta, Graph, Node, ShapeEnv
 from jitmagic.graph.passes import CommonSubexpressions, DeadCode, Pass, run_passes
 from jitmagic.ops.functional import UPDATE, PureCall
 from jitmagic.ops.lowering import View
@@ -46,11 +48,22 @@ def _picks(node: Node, row: Op) -> bool:
     return node.view_of is None and row.may_raise(node.args, node.kwargs, ShapeEnv())
 
 
+GIVE_ARRAYS_BACK = (np.asarray, np.asanyarray)
+
+
+def _is_array_alone(node: Node) -> bool:
+    """Whether an array is all that a call gets."""
+    operand = node.args[0] if len(node.args) == 1 and not node.kwargs else None
+    return isinstance(operand, Node) and isinstance(operand.meta, ArrayMeta)
+
+
 def may_drop(node: Node) -> bool:
     """False for what NumPy may warn about or refuse when it sees the data: the plain run does it, read or not."""
     if node.kind != "call":
         return True
     row = node.op
+    if any(getattr(row, "call", None) is f for f in GIVE_ARRAYS_BACK) and _is_array_alone(node):
+        return True
     if not isinstance(row, Op) or row.effects or row.warns or node.written():
         return False
     if row is UPDATE:

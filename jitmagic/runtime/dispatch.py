@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -35,10 +35,9 @@ def run({parameters}):
 """
 _STRAIGHT = """
 def run({parameters}):
-    left[0] -= 1
-    if left[0] < 0:
-        return look_again({parameters})
-    return plain({call})
+    for () in left:
+        return plain({call})
+    return look_again({parameters})
 """
 
 
@@ -91,9 +90,13 @@ def make_run(form: Form, entries: Sequence[Entry], names: Mapping[str, Any], exi
 
 
 def make_straight_run(
-    form: Form, plain: Callable[..., Any], names: Mapping[str, Any], look_again: Callable[..., Any], left: list[int]
+    form: Form,
+    plain: Callable[..., Any],
+    names: Mapping[str, Any],
+    look_again: Callable[..., Any],
+    left: Iterator[tuple[()]],
 ) -> FunctionType:
-    """Generate a ``run`` that goes straight to the plain function, and asks ``look_again`` after ``left[0]`` calls."""
+    """Generate a ``run`` that goes straight to the plain function, and asks ``look_again`` when ``left`` is used up."""
     text = _STRAIGHT.format(parameters=form.parameters, call=form.layout.call(form.names))
     return _define(text, form, {**names, "plain": plain, "look_again": look_again, "left": left})
 

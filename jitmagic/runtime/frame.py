@@ -9,6 +9,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import length_hint
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from jitmagic.runtime.entry import Entry, Grave
 from jitmagic.runtime.layout import Layout
 from jitmagic.runtime.record import FunctionRecord, def_span
 from jitmagic.runtime.recursion import may_recur
-from jitmagic.runtime.trampoline import Link, Target, make_trampoline
+from jitmagic.runtime.trampoline import Link, Target, link_in, make_byway, make_trampoline
 from jitmagic.tracer.capture import FrameState, Options
 from jitmagic.tracer.guards.kinds import NAMES
 
@@ -232,14 +233,15 @@ class CompiledFrame(Target):
 
     def forget(self) -> None:
         """Drop everything that was compiled."""
+        self._come_by(lambda link: make_trampoline(self.plain.__code__, link))
         self.entries = []
         self.closed = ""
         self.serial = 0
         self.plain_calls = self.misses = self.hits_buried = 0
         self.touchless = 0
         self.went_aside = 0
-        self.went_straight = self.window = 0  # calls that went straight to plain Python; how many may now
-        self.left = [0]  # of the window
+        self.window, self.left = 0, _turns(0)  # calls that may go straight to plain Python; how many of them still may
+        self.went_straight = 0
         self.pieces.clear()
         self.graves.clear()
         self.state = FrameState()
@@ -283,7 +285,7 @@ class CompiledFrame(Target):
     @property
     def calls(self) -> int:
         """Calls so far, the present one included."""
-        return self.hits + self.misses + self.went_straight + self.window - self.left[0]
+        return self.hits + self.misses + self.went_straight + self.window - length_hint(self.left)
 
     # -- run
     def rebuild(self) -> None:
@@ -293,8 +295,7 @@ class CompiledFrame(Target):
                 self.give_back("plain Python is as fast, and it may call itself")
             self._go_straight()
         else:
-            self.went_straight += self.window - self.left[0]
-            self.window, self.left = 0, [0]
+            self._leave_byway()
             exits = self._exits()
             self.run = self.checking = make_run(self.form, self.entries, self.names, exits)
             self.native = _native_run(self.form, self.entries, self.names, self.run, exits) if self.entries else None
@@ -304,14 +305,9 @@ class CompiledFrame(Target):
 
     def _open_door(self) -> None:
         """Let the function's own code call compiled code at once."""
-        code = getattr(self, "trampoline", None)  # a piece has none, nor has what was unpickled
-        link = code and next((constant for constant in code.co_consts if type(constant) is Link), None)
-        if code is None or link is None:  # its door is open already
-            return
-        self.trampoline = make_trampoline(self.plain.__code__, link, link.door)
-        function = self.record.function()
-        if function is not None and function.__code__ is code:
-            self.take_over(function)
+        code = getattr(self, "trampoline", None)
+        if code is not None and any(type(constant) is Link for constant in code.co_consts):
+            self._come_by(lambda link: make_trampoline(self.plain.__code__, link, link.door))
 
     def promote(self, entry: Entry, go: Callable[..., Any]) -> None:
         """Let ``go`` serve the calls that match ``entry`` from now on."""
@@ -352,19 +348,42 @@ class CompiledFrame(Target):
         frame_of = weakref.ref(self)
         checking = self.checking = make_run(self.form, self.entries, self.names, self._exits())
         self.native = None
-        self.went_straight += self.window
+        self.went_straight += self.window - length_hint(self.left)
         self.window = min(max(_WINDOW[0], self.window * 2), _WINDOW[1])
-        self.left = left = [self.window]
+        self.left = _turns(self.window)
 
         def look_again(*values: Any) -> Any:
             frame = frame_of()
-            left[0] = 0
             if frame is not None:
                 with frame.lock:
                     frame.rebuild()
             return checking(*values)
 
-        self.run = make_straight_run(self.form, self.plain, self.names, look_again, left)
+        self.run = make_straight_run(self.form, self.plain, self.names, look_again, self.left)
+        self._come_by(lambda link: make_byway(self.plain.__code__, link, self.left))
+
+    def _leave_byway(self) -> None:
+        """Let calls come to ``run`` again."""
+        if self.window:
+            self.went_straight += self.window - length_hint(self.left)
+            self.window, self.left = 0, _turns(0)
+            self._come_by(lambda link: make_trampoline(self.plain.__code__, link))
+
+    def _come_by(self, make: Callable[[Link], CodeType]) -> None:
+        """Let the function have the trampoline that ``make`` gives, unless it has its own code now."""
+        code = getattr(self, "trampoline", None)  # a piece has none, nor has what was unpickled
+        link = code and link_in(code)
+        if not code or link is None:
+            return
+        self.trampoline = make(link)
+        function = self.record.function()
+        if function is not None and function.__code__ is code:
+            self.take_over(function)
+
+
+def _turns(count: int) -> Iterator[tuple[()]]:
+    """So many items that take no part; how many are left is known."""
+    return iter([()] * count)
 
 
 def _native_run(*arguments: Any) -> NativeRun | None:

@@ -10,7 +10,7 @@ import ast
 import importlib
 import uuid
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any
 
@@ -18,7 +18,7 @@ from jitmagic.ops.quiet import Quiet
 from jitmagic.runtime.layout import Layout
 from jitmagic.runtime.tracebacks import hide_ours
 
-__all__ = ["Link", "Target", "link_in", "linked", "make_trampoline"]
+__all__ = ["Link", "Target", "link_in", "linked", "make_byway", "make_trampoline"]
 
 
 class Target:
@@ -113,14 +113,23 @@ def make_trampoline(code: CodeType, link: Link, door: Callable[..., Any] | None 
     With ``door`` it calls that, which does the same faster. An exception leaves it with the traceback that the plain
     function would have given.
     """
+    template = _TEMPLATE if door is None else _TEMPLATE.replace("().run(", "(")
+    return _filled(template, code, {"\0link": door or link})
+
+
+def make_byway(code: CodeType, link: Link, left: Iterator[tuple[()]]) -> CodeType:
+    """The same, but as long as ``left`` has more it calls ``link().plain``, with nothing in between."""
+    return _filled(_BYWAY, code, {"\0link": link, "\0left": left})
+
+
+def _filled(template: str, code: CodeType, constants: dict[str, Any]) -> CodeType:
     layout = Layout.of(code)
-    tree = ast.parse(_TEMPLATE if door is None else _TEMPLATE.replace(".run()", ""))
+    values = ", ".join(layout.names)
+    tree = ast.parse(template.format(values=values, call=layout.call()))
     outer = tree.body[0]
     assert isinstance(outer, ast.FunctionDef)
     inner = outer.body[0]
     assert isinstance(inner, ast.FunctionDef)
-    call = next(n.value for n in ast.walk(inner) if isinstance(n, ast.Return) and isinstance(n.value, ast.Call))
-    call.args = [ast.Name(name, ast.Load()) for name in layout.names]
     inner.args = _arguments(layout)
     _name_free(outer, inner, code.co_freevars)
     for node in ast.walk(tree):
@@ -130,7 +139,7 @@ def make_trampoline(code: CodeType, link: Link, door: Callable[..., Any] | None 
     with Quiet():  # it warns of texts that are called; others stand in their place afterwards
         module = compile(tree, code.co_filename, "exec", dont_inherit=True)
     made = _code_in(_code_in(module))
-    constants = {"\0link": door or link, "\0hide": hide_ours}
+    constants = {**constants, "\0hide": hide_ours}
     return made.replace(
         co_consts=tuple(constants.get(c, c) if isinstance(c, str) else c for c in made.co_consts),
         co_name=code.co_name,
@@ -148,7 +157,19 @@ _TEMPLATE = """
 def outer():
     def inner():
         try:
-            return "\\0link"().run()
+            return "\\0link"().run({values})
+        except BaseException:
+            "\\0hide"()
+            raise
+"""
+# A loop counts down faster than arithmetic does, and needs no variable where each item is taken apart into none
+_BYWAY = """
+def outer():
+    def inner():
+        try:
+            for () in "\\0left":
+                return "\\0link"().plain({call})
+            return "\\0link"().run({values})
         except BaseException:
             "\\0hide"()
             raise

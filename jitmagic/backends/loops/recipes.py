@@ -14,14 +14,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from jitmagic.backends.loops.operands import is_array, is_scalar, loop_dtype, memory_order
+from jitmagic.backends.loops.operands import dense_axes, is_array, is_scalar, loop_dtype, memory_order
 from jitmagic.backends.native.abi import FloatFlag
 from jitmagic.backends.native.inner_loop import inner_loop, is_numpys
 from jitmagic.backends.native.ulps import worth_approximating
 from jitmagic.errors import InternalError
-from jitmagic.graph import ArrayMeta, Node, PyMeta, ShapeEnv, hint_of
+from jitmagic.graph import ArrayMeta, Node, PyMeta, ShapeEnv, SymInt, hint_of
 from jitmagic.graph.node import nodes_in
 from jitmagic.ops import Arguments
+from jitmagic.ops.functional import UPDATE_INDEX
 from jitmagic.ops.lowering import Cast, InnerLoop, Pointwise, Select
 
 __all__ = ["FAST", "Adapt", "Recipe", "approximated", "is_cheap", "is_fast", "recipe"]
@@ -62,7 +63,7 @@ def recipe(node: Node, adapt: Adapt | None = None) -> Recipe | None:
     kind = type(getattr(row, "lower", None))
     if node.kwargs and kind is not Cast:
         return None
-    build = _BUILDERS.get(kind)
+    build = _masked if row is UPDATE_INDEX else _BUILDERS.get(kind)
     found = None if build is None else build(Operation(node, row, arguments))
     if adapt is not None and found is not None:
         found = adapt(found)
@@ -300,6 +301,29 @@ def _select(node: Operation) -> Recipe | None:
     dtype = node.meta.dtype
     dtypes = (np.dtype(bool), dtype, dtype)
     return Recipe("apply", node.args, dtypes, dtype, "b if a else c", flags=0)
+
+
+def _masked(node: Operation) -> Recipe | None:
+    """``base[mask] = number``: each element is the number or stays. Values of an array would be taken one by one."""
+    base, value, path, mask = node.args
+    if path or not isinstance(mask, Node) or not is_array(mask) or dense_axes(node.meta) is None:
+        return None
+    where = mask.meta
+    assert isinstance(where, ArrayMeta)
+    if where.dtype != np.bool_ or _sizes(where) != _sizes(node.meta):
+        return None
+    dtype = node.meta.dtype
+    if (
+        isinstance(value, Node)
+        and isinstance(value.meta, ArrayMeta)
+        and not (value.meta.scalar and value.meta.dtype == dtype)
+    ):
+        return None
+    return Recipe("apply", (mask, value, base), (np.dtype(bool), dtype, dtype), dtype, "b if a else c", flags=0)
+
+
+def _sizes(meta: ArrayMeta) -> tuple[Any, ...]:
+    return tuple(n.key if isinstance(n, SymInt) else n for n in meta.shape)
 
 
 _BUILDERS: dict[type, Callable[[Operation], Recipe | None]] = {

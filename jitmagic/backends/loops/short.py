@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from jitmagic.backends.loops.folds import arguments_by_name
 from jitmagic.backends.loops.ir import Index
@@ -34,7 +35,9 @@ def short_recipe(node: Node) -> Recipe | None:
     meta, result = source.meta, node.meta
     assert isinstance(meta, ArrayMeta)
     assert isinstance(result, ArrayMeta)
-    if type(axis) is not int or not -meta.ndim <= axis < meta.ndim or dense_axes(meta) is None:
+    if type(axis) is not int or not -meta.ndim <= axis < meta.ndim:
+        return None
+    if dense_axes(meta) is None and not (_are_windows(source) and axis % meta.ndim == 1):
         return None
     length = meta.shape[axis % meta.ndim]
     if type(length) is not int or not 2 <= length <= MOST_TERMS or not _exact(lower.kind, meta, result):
@@ -43,6 +46,15 @@ def short_recipe(node: Node) -> Recipe | None:
     return Recipe(
         "short", (source,), (result.dtype,), result.dtype, lower.kind, flags=flags, short=(axis % meta.ndim, length)
     )
+
+
+def _are_windows(node: Node) -> bool:
+    """Whether each row has the next elements of an array of one axis: NumPy goes along rows, as if they were apart."""
+    base, meta = node.view_of, node.meta
+    if base is None or node.op is None or node.op.call is not sliding_window_view:
+        return False
+    shapes = [m.ndim for m in (base.meta, meta) if isinstance(m, ArrayMeta)]
+    return shapes == [1, 2] and isinstance(base.meta, ArrayMeta) and bool(base.meta.contiguous)
 
 
 def _exact(kind: str, source: ArrayMeta, result: ArrayMeta) -> bool:

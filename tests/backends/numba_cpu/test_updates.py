@@ -118,3 +118,41 @@ def test_an_operand_whose_view_is_read_too_is_not_written_over(program: Any, dyn
     with jm.configure(demote=False):
         for _ in range(2):
             assert np.array_equal(compiled(x), program(x))
+
+
+def test_numbers_under_a_mask_are_written_in_the_loop_around_them() -> None:
+    def program(x: Any, top: Any) -> Any:
+        y = x * 2.0
+        y[y > top] = top
+        y[y < 0.3] = np.nan
+        whole = (x * 10).astype(np.int32)
+        whole[x > 0.5] = -1
+        return y, whole
+
+    compiled = jm.compile(program)
+    for top in (1.5, np.float64(1.2), 1.5):
+        x = np.random.default_rng(3).random((40, 50))
+        for found, expected in zip(compiled(x, top), program(x, top), strict=True):
+            assert (found.dtype, found.strides) == (expected.dtype, expected.strides)
+            np.testing.assert_array_equal(found, expected)
+    assert all(entry.lowered.extern_count == 0 for entry in compiled.jit.frame.entries)
+
+
+@pytest.mark.parametrize("order", ["C", "F", "every second"])
+def test_a_mask_over_an_argument_changes_it_as_numpy_does(order: str) -> None:
+    """Values of other dtypes, of arrays, and masks of fewer axes are NumPy's."""
+
+    def program(x: Any) -> Any:
+        x[x > 0.9] = 0
+        x[x < 0.1] = np.float32(0.1)
+        x[x > 0.8] = x[x > 0.8] * 2
+        x[x[:, 0] > 0.5] = -1.0
+        return x + 1
+
+    compiled = jm.compile(program)
+    for _ in range(3):
+        found = np.random.default_rng(4).random((40, 50))
+        found = found[::2, ::2] if order == "every second" else np.asarray(found, order=order)  # type: ignore[call-overload]  # a literal
+        expected = found.copy("K")
+        assert compiled(found).tobytes() == program(expected).tobytes()
+        assert found.tobytes() == expected.tobytes()
