@@ -27,6 +27,7 @@ from tests.conformance.language import (
     made_functions,
     records,
     stories,
+    streams,
     studies,
 )
 from tests.conformance.runner import Outcome, Program, run
@@ -53,6 +54,7 @@ FAMILIES = (
     iterating,
     leaving_classes,
     made_functions,
+    streams,
 )
 ROWS = [row for family in FAMILIES for row in family.ROWS]
 
