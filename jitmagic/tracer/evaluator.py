@@ -37,6 +37,7 @@ from jitmagic.tracer.variables.base import VariableTracker, python_error, type_n
 from jitmagic.tracer.variables.binding import bind_arguments
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.dataclass_methods import generated_method
+from jitmagic.tracer.variables.enums import plain_number
 from jitmagic.tracer.variables.functions import Cell, FunctionTracker, NestedFunction
 from jitmagic.tracer.variables.lazy import Lazy
 
@@ -293,7 +294,7 @@ class Evaluator:
         return self.call_form(*found, args, {})
 
     def _named(self, kwargs: Mapping[str, VariableTracker]) -> dict[str, Any]:
-        return {k: self.operand(v) for k, v in kwargs.items()}
+        return {k: self.operand(plain_number(self.realize(v)) if k == "axis" else v) for k, v in kwargs.items()}
 
     def record(
         self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], operands: Sequence[VariableTracker]

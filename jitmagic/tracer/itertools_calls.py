@@ -183,7 +183,7 @@ def _islice(tx: Evaluator, values: VariableTracker, *bounds: VariableTracker) ->
     return StepIterator(itertools.islice, steps())
 
 
-class _Groups:
+class _Groups(VariableTracker):
     """What ``groupby`` and its groups share: the item that was read last, its key, and the group that may go on."""
 
     def __init__(self, items: VariableTracker, key: VariableTracker | None) -> None:
@@ -207,28 +207,47 @@ class _Groups:
 def _groupby(tx: Evaluator, values: VariableTracker, key: VariableTracker | None = None) -> VariableTracker:
     """Groups read on from one iterator: asking for the next group ends the one before it."""
     plain = key is None or (isinstance(key, Constant) and key.value is None)
-    shared = _Groups(values.iterate(tx), None if plain else key)
-    return StepIterator(itertools.groupby, _groups(tx, shared))
+    return _Grouped(_Groups(values.iterate(tx), None if plain else key))
 
 
-def _groups(tx: Evaluator, shared: _Groups) -> Iterator[VariableTracker]:
-    while True:
+class _Grouped(IteratorTracker):
+    """``groupby``: keys, each with an iterator over its group."""
+
+    def __init__(self, shared: _Groups) -> None:
+        self.shared = shared
+
+    def python_type(self) -> type:
+        return itertools.groupby
+
+    def next_item(self, tx: Evaluator) -> VariableTracker | None:
+        shared = self.shared
         shared.rounds += 1
         while shared.own is None or (shared.wanted is not None and tx.same_or_equal(shared.wanted, shared.own)):
             if not shared.step(tx):
-                return
+                return None
         shared.wanted = shared.own
-        yield TupleTracker([shared.own, StepIterator(_GROUPER, _members(tx, shared, shared.own, shared.rounds))])
+        return TupleTracker([shared.own, _Group(shared, shared.own)])
 
 
-def _members(tx: Evaluator, shared: _Groups, own: VariableTracker, made_in: int) -> Iterator[VariableTracker]:
-    while shared.rounds == made_in and (shared.value is not None or shared.step(tx)):
-        assert shared.own is not None
-        if not tx.same_or_equal(own, shared.own):
-            return
+class _Group(IteratorTracker):
+    """The items of one group, as long as nobody asks for the next one."""
+
+    def __init__(self, shared: _Groups, own: VariableTracker) -> None:
+        self.shared = shared
+        self.own = own
+        self.made_in = shared.rounds
+
+    def python_type(self) -> type:
+        return _GROUPER
+
+    def next_item(self, tx: Evaluator) -> VariableTracker | None:
+        shared = self.shared
+        if shared.rounds != self.made_in or (shared.value is None and not shared.step(tx)):
+            return None
+        if shared.own is None or not tx.same_or_equal(self.own, shared.own):
+            return None
         item, shared.value, shared.own = shared.value, None, None
-        assert item is not None
-        yield item
+        return item
 
 
 class _TeeIterator(IteratorTracker):

@@ -18,7 +18,6 @@ from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.callables import ClassTracker
 from jitmagic.tracer.variables.constant import Constant
 from jitmagic.tracer.variables.either import Either
-from jitmagic.tracer.variables.enums import EnumMember, plain_number
 from jitmagic.tracer.variables.held import Held
 from jitmagic.tracer.variables.lazy import Lazy
 from jitmagic.tracer.variables.mappings import DictTracker
@@ -85,14 +84,6 @@ def _dtype_class(tx: Evaluator, value: Any) -> Any:
     raise Unsupported("argument", value.describe())
 
 
-def _number_of_member(tx: Evaluator, value: Any) -> Any:
-    """NumPy takes a member of an IntEnum as the int that it is."""
-    number = plain_number(value)
-    if number is value:
-        raise Unsupported("argument", value.describe())
-    return number.constant()
-
-
 def _of_held(held: Any) -> Any:
     """A list whose elements lie in arrays."""
     return held.operand() if isinstance(held, Held) else held.array.node
@@ -114,7 +105,6 @@ _OPERANDS: dict[type, Callable[[Any, Any], Any]] = {
     DictTracker: lambda tx, v: {k: operand(tx, i) for k, i in v.items.items()},
     Lazy: lambda tx, v: operand(tx, v.realize()),
     ClassTracker: _dtype_class,
-    EnumMember: _number_of_member,
 }
 
 

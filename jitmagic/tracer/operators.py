@@ -75,7 +75,7 @@ def binary(
     tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker, *, mark: str = ""
 ) -> VariableTracker:
     """``left <op> right``; ``name`` is that of the function in ``operator``, ``mark`` is ``=`` for ``<op>=``."""
-    left, right = as_operand(name, left, (right,)), as_operand(name, right, (left,))
+    left, right = as_operand(tx, name, left, right), as_operand(tx, name, right, left)
     for answer in _BINARY:
         result = answer(tx, name, left, right)
         if result is not None:
@@ -271,7 +271,7 @@ _BINARY: tuple[Answer, ...] = (
 
 def in_place(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker:
     """``left <op>= right``: the new value of the target."""
-    left, right = as_operand(name, left, (right,)), as_operand(name, right, (left,))
+    left, right = as_operand(tx, name, left, right), as_operand(tx, name, right, left)
     target = left.unrecorded(tx) if isinstance(left, TensorTracker) else None
     if target is not None:
         in_place(tx, name, target, plain_of(tx, right))
@@ -340,7 +340,7 @@ _IN_PLACE: dict[tuple[type, str], str] = {
 
 def compare(tx: Evaluator, name: str, left: VariableTracker, right: VariableTracker) -> VariableTracker:
     """``left <op> right`` for the six comparisons; ``name`` as in ``operator``."""
-    left, right = as_operand(name, left, (right,)), as_operand(name, right, (left,))
+    left, right = as_operand(tx, name, left, right), as_operand(tx, name, right, left)
     if isinstance(left, ObjectTracker):
         result = _object_compare(tx, name, left, right)
     elif isinstance(left, ArrayTracker) or isinstance(right, ArrayTracker):
@@ -462,7 +462,7 @@ def _sequence_compare(
 
 def unary(tx: Evaluator, name: str, value: VariableTracker) -> VariableTracker:
     """``-x``, ``+x``, ``~x``; ``name`` as in ``operator``."""
-    value = as_operand(name, value, ())
+    value = as_operand(tx, name, value)
     if isinstance(value, Constant):
         return run(lambda: getattr(operator, name)(value.value))
     if isinstance(value, ArrayTracker):

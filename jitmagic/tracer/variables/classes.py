@@ -16,7 +16,9 @@ from jitmagic.tracer.signals import NotConstant
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.callables import ClassTracker
 from jitmagic.tracer.variables.constant import Constant
+from jitmagic.tracer.variables.enums import EnumMember
 from jitmagic.tracer.variables.functions import FunctionTracker, NestedFunction
+from jitmagic.tracer.variables.sequences import SequenceTracker
 
 if TYPE_CHECKING:
     from jitmagic.tracer.emit import Emitter
@@ -125,7 +127,7 @@ def placeholder(tx: Evaluator, value: VariableTracker) -> Any:
         return value.kind(*(placeholder(tx, f) for f in value.functions))
     if isinstance(value, FunctionTracker):
         return value.function
-    if value.is_constant:
+    if value.is_constant and _never_changes(tx, value):
         return value.constant()
     if isinstance(value, NestedFunction):
         closure = tuple(_empty_cell() for _ in value.code.co_freevars)
@@ -136,6 +138,13 @@ def placeholder(tx: Evaluator, value: VariableTracker) -> Any:
         made = Held()
     tx.output.builder.stand_ins[id(made)] = (made, value)
     return made
+
+
+def _never_changes(tx: Evaluator, value: VariableTracker) -> bool:
+    """A list in the real class would be the same one in every call."""
+    if isinstance(value, SequenceTracker):
+        return value.immutable and all(_never_changes(tx, tx.realize(item)) for item in value.items)
+    return value.immutable or isinstance(value, EnumMember)
 
 
 def _empty_cell() -> Any:

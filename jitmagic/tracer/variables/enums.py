@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from jitmagic.tracer.variables.array import ArrayTracker
 from jitmagic.tracer.variables.base import VariableTracker
 from jitmagic.tracer.variables.constant import Constant, register_enum, run, wrap_constant
 from jitmagic.tracer.variables.descriptors import MISSING
@@ -80,23 +82,31 @@ def _is_of_enum(entry: Any) -> bool:
 
 
 def plain_number(value: VariableTracker) -> VariableTracker:
-    """A member that is a number, where only the number counts: as an operand of a graph, as an index."""
+    """A member that is a number, where only the number counts: as an axis, beside Python numbers."""
     if not isinstance(value, EnumMember) or not value.is_stock or not isinstance(value.value, int | float):
         return value
     kind = int if isinstance(value.value, int) else float
     return Constant(kind(value.value))
 
 
-def as_operand(name: str, value: VariableTracker, others: Sequence[VariableTracker]) -> VariableTracker:
+def as_operand(tx: Evaluator, name: str, value: VariableTracker, *others: VariableTracker) -> VariableTracker:
     """A member as an operand of Python's operator ``name``: itself if the other one is known, else its number.
 
-    Powers look at the class of the exponent.
+    Beside an array it is a NumPy scalar: only exact Python numbers adapt to the dtype of the array. Powers look at the
+    class of the exponent.
     """
     if not isinstance(value, EnumMember) or not value.is_stock:
         return value
-    if name != "pow" and not all(other.is_constant for other in others):
-        return plain_number(value)
-    return Constant(value.value) if isinstance(value.value, int | float | str | enum.Flag) else value
+    if name == "pow" or all(other.is_constant for other in others):
+        return Constant(value.value) if isinstance(value.value, int | float | str | enum.Flag) else value
+    number = plain_number(value)
+    if number is value or not any(isinstance(other, ArrayTracker) for other in others):
+        return number
+    known = number.constant()
+    if isinstance(known, int) and not _INT64.min <= known <= _INT64.max:
+        return value
+    return tx.output.builder.constant_object(tx, np.float64(known) if isinstance(known, float) else np.int64(known))
 
 
+_INT64 = np.iinfo(np.int64)
 register_enum(lambda member: EnumMember(type(member), member, None))

@@ -143,6 +143,24 @@ def f(x, l):
         ["A(3), [4, 0, 2, 1]", "A(3), [4, 0, 2, 2]"],
     ),
     Program(
+        "groupby error in key",
+        """
+import itertools
+
+def f(x):
+    def key(v):
+        if v == 2: raise ValueError('two')
+        return v
+    it = itertools.groupby([1, 1, 2, 3], key)
+    out = []
+    for _ in range(4):
+        try: out.append(next(it)[0])
+        except (ValueError, StopIteration) as e: out.append(type(e).__name__)
+    return x * 2, out
+""",
+        ["A(4)"],
+    ),
+    Program(
         "dict fromkeys",
         """
 def f(x):

@@ -111,6 +111,47 @@ f = g
         2,
     ),
     Program(
+        "lists of a local class",
+        """
+def f(x, n):
+    class C:
+        seen = []
+        table = {'a': 1}
+        names = ([1], 'b')
+        fixed = (1, ('c', 2))
+        def note(self): self.seen.append(n); self.table[n] = n; self.names[0].append(n)
+    C().note(); C().note()
+    return x * len(C.seen), C.seen, C.table, C.names, C.fixed
+""",
+        ["A(3), 2", "A(3), 3", "A(3), 2"],
+    ),
+    Program(
+        "local class state",
+        """
+def f(x, n):
+    class C:
+        total = 0
+        items = []
+        def add(self, v): C.total = C.total + v; self.items.append(v)
+    for i in range(n): C().add(x[i])
+    return C.total, C.items, C()
+""",
+        ["A(5), 3", "A(5), 5"],
+    ),
+    Program(
+        "local class in branch",
+        """
+def f(x):
+    class R:
+        def __init__(self, v): self.v = v
+        def up(self): return self.v + 1
+    if x.sum() > 0: r = R(x * 2)
+    else: r = R(x * 3)
+    return r.up(), r
+""",
+        ["A(3)", "-A(3)", "A(3)"],
+    ),
+    Program(
         "over a break",
         """
 def f(x):

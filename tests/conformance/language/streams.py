@@ -51,6 +51,6 @@ def f(x):
     return y, text, buf.getvalue()
 """,
         ["A(3)", "A(3)"],
-        2,
+        4,
     ),
 )

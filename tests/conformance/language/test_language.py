@@ -25,6 +25,7 @@ from tests.conformance.language import (
     leaving_classes,
     library,
     made_functions,
+    members,
     records,
     stories,
     streams,
@@ -54,6 +55,7 @@ FAMILIES = (
     iterating,
     leaving_classes,
     made_functions,
+    members,
     streams,
 )
 ROWS = [row for family in FAMILIES for row in family.ROWS]
