@@ -186,8 +186,14 @@ def aot_module_simplified(
     lifted, name = Lifted(mod), type(mod).__name__
     kept: dict[str, Any] = {name: stand_in_array(value) for name, value in members.items()}
     entry = _with(lifted, kept, lambda: build_entry(mod, tuple(map(stand_in_argument, args)), {}, options))
+    recorded = is_grad_enabled()
 
     def forward(*runtime_args: Any) -> Any:
+        if is_grad_enabled() and not recorded and any(map(_needs_gradient, (*kept.values(), *runtime_args))):
+            raise UserError(
+                f"aot_module_simplified compiled {name} under jm.no_grad(), and this call is to be differentiated: "
+                "compile it outside of no_grad, or use aot_module"
+            )
         return _with(lifted, kept, lambda: _served(entry, runtime_args, name))
 
     described: Any = forward
@@ -196,6 +202,10 @@ def aot_module_simplified(
     described.named_buffers = mod.named_buffers
     described.entry = entry
     return forward
+
+
+def _needs_gradient(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.requires_grad
 
 
 def _served(entry: AotEntry, args: tuple[Any, ...], name: str) -> Any:

@@ -12,6 +12,7 @@ from jitmagic.aot.joint.joint_graph import memory_of
 from jitmagic.aot.plan import Rebuild, Ref
 from jitmagic.aot.training import Training, checked
 from jitmagic.aot.wrapper import in_layout
+from jitmagic.autograd.modes import is_grad_enabled
 from jitmagic.autograd.node import FunctionNode
 from jitmagic.autograd.recorded import Recorded, raw
 from jitmagic.autograd.tensor import Tensor
@@ -63,7 +64,7 @@ class TensorRun:
         args = list(arguments)
         arguments.clear()
         for copy in plan.copy_backs:
-            if isinstance(args[copy.argument], Recorded):
+            if isinstance(args[copy.argument], Recorded) and is_grad_enabled():
                 args[copy.argument]._check_may_write()
         data = [raw(a) for a in args]
         passed = [group.base(data) for group in plan.guard.groups] + [data[i] for i in plan.direct]
@@ -95,8 +96,9 @@ class TensorRun:
         return FunctionNode(self.training.halves.backward.name, pullback, edges, len(made.tangents))
 
     def _edge(self, node: FunctionNode, result: int) -> Any:
+        """Where the cotangent of a result goes; nowhere if it is called under ``no_grad``."""
         tangents = self.training.made.tangents
-        return (node, tangents.index(result)) if result in tangents else None
+        return (node, tangents.index(result)) if result in tangents and is_grad_enabled() else None
 
     def _write_back(self, args: list[Any], results: list[Any], node: FunctionNode) -> None:
         for copy in self.training.made.plan.copy_backs:

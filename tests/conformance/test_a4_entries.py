@@ -134,6 +134,20 @@ def test_a45_the_simplified_form_reads_parameters_once() -> None:
     assert list(run.named_buffers()) == []
 
 
+def test_a45_the_simplified_form_follows_the_gradient_mode() -> None:
+    x = np.array([3.0, 4.0])
+    module = Line().requires_grad_()
+    run = jm.aot.aot_module_simplified(module, (x,), eager)
+    with jm.no_grad():
+        assert not run(x).requires_grad
+    assert run(x).requires_grad
+    with jm.no_grad():
+        plain = jm.aot.aot_module_simplified(module, (x,), eager)
+        assert plain(x).item() == 11
+    with pytest.raises(jm.UserError, match=r"compiled Line under jm.no_grad\(\).*outside of no_grad"):
+        plain(x)
+
+
 def test_a46_sources_are_unique_and_complete() -> None:
     x = np.ones(2)
     with pytest.raises(jm.InternalError, match="same source"):
