@@ -32,6 +32,7 @@ __all__ = ["Sizes", "probe", "probe_at_hints", "sized"]
 
 AS_THEY_ARE = 1 << 18  # elements that a trial at full size may have
 SMALL_TOTAL = 512  # elements: up to here known sizes stay as they are
+SHORT = 4  # sizes up to here may be what a function asks for: components, channels
 NUMBERS = (5, 7, 11, 13, 17, 19)  # of the first draw, smallest first; of the second, largest first: no number twice
 OTHERS = (6, 8, 9, 14, 15, 21)
 
@@ -159,8 +160,10 @@ def _of_other_values(
 
 def _of_equal_sizes(call: Arguments, metas: list[ArrayMeta]) -> tuple[list[Draw], list[Any]] | None:
     """Symbols of equal value as equal ones, from now on; None if there are no symbols, or that does not help."""
-    if any(True for _ in _symbolic(call)):
-        drawn = _draws(call, metas, equal=True)
+    if not any(True for _ in _symbolic(call)):
+        return None
+    for longer_than in (2, SHORT):
+        drawn = _draws(call, metas, equal=True, longer_than=longer_than)
         for draws in (drawn, _varied(drawn)):
             with suppress(Exception):
                 results = [draw.run(call) for draw in draws]
@@ -188,10 +191,21 @@ def _again(call: Arguments, metas: list[ArrayMeta]) -> tuple[list[Draw], list[An
     if alike is not None:
         return alike
     if not is_small(call):
+        fixed = _of_short_sizes(call, metas)
+        if fixed is not None:
+            return fixed
         run_hollow(call)
         raise Unsupported("extern-unknown", f"{call.op.name} with these sizes")
     draws = probe_at_hints(call)
     return draws, [draw.run(call) for draw in draws]
+
+
+def _of_short_sizes(call: Arguments, metas: list[ArrayMeta]) -> tuple[list[Draw], list[Any]] | None:
+    """Short known sizes as they are: vectors have three components, whatever their number; None if that is not it."""
+    draws = _draws(call, metas, longer_than=SHORT)
+    with suppress(Exception):
+        return draws, [draw.run(call) for draw in draws]
+    return None
 
 
 def _record_equalities(call: Arguments) -> None:
@@ -220,15 +234,15 @@ def _symbolic(call: Arguments) -> Iterator[SymInt]:
     return iter(found)
 
 
-def _draws(call: Arguments, metas: list[ArrayMeta], *, equal: bool = False) -> list[Draw]:
+def _draws(call: Arguments, metas: list[ArrayMeta], *, equal: bool = False, longer_than: int = 2) -> list[Draw]:
     """Two draws; the order of the numbers is turned around, so that ``min`` and ``max`` of sizes show.
 
-    With ``equal`` symbols of the same value get the same number.
+    With ``equal`` symbols of the same value get the same number. Known sizes up to ``longer_than`` stay.
     """
     symbols = sorted({s for n in _symbolic(call) for s in symbols_of(n.poly)}, key=lambda s: s.name)
     names: list[Any] = sorted({s.hint for s in symbols}) if equal else [s.name for s in symbols]
     large = sum(int(np.prod(m.hint_shape)) for m in metas) > SMALL_TOTAL
-    known = sorted({n for m in metas for n in m.shape if isinstance(n, int) and n > 2}) if large else []
+    known = sorted({n for m in metas for n in m.shape if isinstance(n, int) and n > longer_than}) if large else []
     count = len(names) + len(known)
     if count > len(NUMBERS):
         return probe_at_hints(call)

@@ -11,6 +11,7 @@ import scipy.linalg
 import scipy.ndimage
 import scipy.special
 
+import jitmagic as jm
 from jitmagic.errors import Unsupported
 from jitmagic.graph.meta import ArrayMeta
 from jitmagic.graph.shapes import ShapeEnv, SymInt
@@ -134,3 +135,18 @@ def test_every_ufunc_of_numpy_has_a_row() -> None:
     ufuncs = {f for f in vars(np).values() if isinstance(f, np.ufunc)}
     rows = {row.call for row in all_ops() if isinstance(row.call, np.ufunc)}
     assert ufuncs <= rows
+
+
+@pytest.mark.parametrize("counts", [(300, 301), (50_000, 50_003)])
+def test_functions_that_ask_for_a_short_axis_are_no_breaks(counts: tuple[int, int]) -> None:
+    """Vectors of three components, whatever their number."""
+
+    def program(a: Any, b: Any) -> Any:
+        return np.cross(a, b) * 2 + a
+
+    compiled = jm.compile(program)
+    for count in counts:
+        a, b = np.random.default_rng(count).random((2, count, 3))
+        found, expected = compiled(a, b), program(a, b)
+        assert (found.strides, found.tobytes()) == (expected.strides, expected.tobytes())
+    assert not compiled.jit.breaks()
