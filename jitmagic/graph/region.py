@@ -18,6 +18,7 @@ from typing import TypeAlias
 
 __all__ = [
     "KINDS",
+    "LARGEST_POWER",
     "ArrayParameter",
     "Assign",
     "Binary",
@@ -51,6 +52,9 @@ KINDS = (
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"),
     *("float32", "float64", "pycomplex", "complex128"),
 )
+
+
+LARGEST_POWER = 100  # of complex numbers, from which on Python and NumPy take another algorithm
 
 
 @dataclass(frozen=True, slots=True)

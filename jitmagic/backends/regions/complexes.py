@@ -12,8 +12,8 @@ The algorithms are those of CPython's ``complexobject.c`` and ``cmathmodule.c`` 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TypeAlias
 
 from jitmagic.backends.native.abi import Status
@@ -23,12 +23,13 @@ from jitmagic.backends.regions.unread import may_warn
 from jitmagic.backends.regions.writer import COMPLEX, Writer
 from jitmagic.errors import Unsupported
 from jitmagic.graph import region as ir
+from jitmagic.graph.region import LARGEST_POWER
 
 __all__ = ["assign_pair", "complex_part", "equal", "store_pair"]
 
 Pair: TypeAlias = tuple[str, str]
 
-LARGEST_POWER = 100  # from which on Python and NumPy take another algorithm
+SHORT_POWER = 3  # up to which NumPy multiplies by the number itself
 
 
 def pair(e: Writer, node: ir.Expr) -> Pair:
@@ -194,24 +195,54 @@ def _scale(e: Writer, divisor: str, kind: str) -> str:
 
 
 def _power(e: Writer, node: ir.Binary) -> Pair:
-    """A whole constant power, by squaring; of other powers nobody promises the bits."""
+    """A whole power, by squaring; of other powers nobody promises the bits."""
     exponent = node.right.operand if isinstance(node.right, ir.Cast) else node.right
-    value = exponent.value if isinstance(exponent, ir.Const) else 0
-    count = int(value) if math.isfinite(value) else 0
-    if value != count or not 0 < abs(count) < LARGEST_POWER:
-        raise Unsupported("region", "a power of complex numbers")
     base = pair(e, node.left)
     is_python = node.type == "pycomplex"
     if not is_python:
         e.leave(f"{base[0]} == 0.0 and {base[1]} == 0.0", Status.VALUE_ERROR)
-    is_short = not is_python and 0 < count <= 3
-    made = _short_power(e, base, count) if is_short else _squared(e, base, abs(count))
-    if count < 0:
-        made = _quotient(e, ("1.0", "0.0"), made, node.type)
+    if isinstance(exponent, ir.Const):
+        made = _constant_power(e, base, int(exponent.value), node.type)
+    else:
+        made = _counted_power(e, base, e.hold(e.value(exponent)), is_python=is_python)
     made = e.hold(made[0]), e.hold(made[1])
     if is_python:
         e.leave(f"math.isinf({made[0]}) or math.isinf({made[1]})", Status.OVERFLOW)
     return made
+
+
+def _constant_power(e: Writer, base: Pair, count: int, kind: str) -> Pair:
+    is_short = kind != "pycomplex" and 0 < count <= SHORT_POWER
+    made = _short_power(e, base, count) if is_short else _squared(e, base, abs(count))
+    return _quotient(e, ("1.0", "0.0"), made, kind) if count < 0 else made
+
+
+def _counted_power(e: Writer, base: Pair, count: str, *, is_python: bool) -> Pair:
+    """A power that only the run tells; those that are not positive leave the kernel."""
+    e.leave(f"{count} < 1 or {count} >= {LARGEST_POWER}", Status.VALUE_ERROR)
+    made, square = (e.name(), e.name()), (e.name(), e.name())
+    _set(e, made, ("1.0", "0.0"))
+    _set(e, square, base)
+    for bit in range(LARGEST_POWER.bit_length()):
+        if bit:
+            _set_if(e, f"{count} >= {1 << bit}", square, lambda: _product(e, square, square, ""))
+        _set_if(e, f"({count} & {1 << bit}) != 0", made, lambda: _product(e, made, square, ""))
+    for short in () if is_python else range(1, SHORT_POWER + 1):
+        _set_if(e, f"{count} == {short}", made, partial(_short_power, e, base, short))
+    return made
+
+
+def _set(e: Writer, names: Pair, values: Pair) -> None:
+    held = e.hold(values[0]), e.hold(values[1])
+    for name, text in zip(names, held, strict=True):
+        e.line(f"{name} = {text}")
+
+
+def _set_if(e: Writer, test: str, names: Pair, make: Callable[[], Pair]) -> None:
+    e.line(f"if {test}:")
+    e.indent += 1
+    _set(e, names, make())
+    e.indent -= 1
 
 
 def _short_power(e: Writer, base: Pair, count: int) -> Pair:

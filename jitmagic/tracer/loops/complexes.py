@@ -15,7 +15,7 @@ from jitmagic.tracer.loops.rules import COMPLEX, FLOATS, refuse
 if TYPE_CHECKING:
     from jitmagic.tracer.loops.expressions import Expressions
 
-__all__ = ["complex_of", "constant_complex", "part_of", "real_number"]
+__all__ = ["check_power", "complex_of", "constant_complex", "part_of", "real_number"]
 
 _REAL_TYPES = {"pycomplex": "pyfloat", "complex128": "float64"}
 
@@ -45,6 +45,15 @@ def complex_of(e: Expressions, node: ast.Call) -> ir.Expr:
 def constant_complex(e: Expressions, value: complex) -> ir.Expr:
     _check_derivative(e)
     return ir.Binary("complex", ir.Const(value.real, "pyfloat"), ir.Const(value.imag, "pyfloat"), "pycomplex")
+
+
+def check_power(exponent: ir.Expr) -> None:
+    """Raises Unsupported for powers of complex numbers other than small whole ones."""
+    if isinstance(exponent, ir.Const):
+        if not 0 < abs(exponent.value) < ir.LARGEST_POWER or exponent.value != int(exponent.value):
+            raise refuse("a power of complex numbers that is not whole, or large")
+    elif exponent.type != "pyint":
+        raise refuse("a power of complex numbers that is no int")
 
 
 def _check_derivative(e: Expressions) -> None:

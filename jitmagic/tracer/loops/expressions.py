@@ -11,7 +11,7 @@ import numpy as np
 
 from jitmagic.graph import region as ir
 from jitmagic.tracer.loops.comparisons import LITERAL_TYPES, WORD, cast, compared
-from jitmagic.tracer.loops.complexes import complex_of, constant_complex, part_of, real_number
+from jitmagic.tracer.loops.complexes import check_power, complex_of, constant_complex, part_of, real_number
 from jitmagic.tracer.loops.folds import is_fold
 from jitmagic.tracer.loops.integers import FUNCTIONS
 from jitmagic.tracer.loops.kinds import variable
@@ -242,6 +242,8 @@ def _operation(operator: str, left: ir.Expr, right: ir.Expr) -> ir.Expr:
     if operator == "truediv" and {left.type, right.type} <= {"pyint", "pybool"}:
         return ir.Binary("intdiv", cast(left, "pyint"), cast(right, "pyint"), "pyfloat")
     inner, result = binary_types(operator, left.type, right.type)
+    if operator == "pow" and result in COMPLEX:
+        check_power(right)
     return ir.Binary(operator, cast(left, inner), cast(right, inner), result)
 
 
