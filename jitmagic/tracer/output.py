@@ -46,7 +46,8 @@ class Policy:
     statements are evaluated as the list of simpler ones that they map to; ``tails`` are such lists with a
     call whose callee may record what follows it, None where that has no form. ``types`` are the guards on classes under
     which that was learnt: calls with other classes may be captured where this one was not;
-    ``made`` gives more of them.
+    ``made`` gives more of them. ``each_time`` are (identity of the code, text) of attributes whose reading does
+    something every time.
     """
 
     opaque: dict[tuple[Any, ...], Unsupported] = field(default_factory=dict)
@@ -58,6 +59,7 @@ class Policy:
     whole: set[tuple[Any, ...]] = field(default_factory=set)
     tails: dict[tuple[Any, ...], list[ast.stmt] | None] = field(default_factory=dict)
     no_ties: set[tuple[Any, ...]] = field(default_factory=set)
+    each_time: set[tuple[int, str]] = field(default_factory=set)
     _numbers: dict[CodeType, int] = field(default_factory=dict)
     _seen: dict[int, tuple[CodeType, int]] = field(default_factory=dict)
 

@@ -2,6 +2,51 @@
 
 PROGRAMS = (
     (
+        "a bound that is computed by a call with an effect",
+        """
+asked = []
+class Sizes:
+    @property
+    def n(self):
+        asked.append("n")
+        return 40
+sizes = Sizes()
+def bound():
+    asked.append("bound")
+    return 50
+def f(x):
+    n, m, s = 0, 0, 0.0
+    for i in range(bound()):
+        n += 1
+        s += x[i]
+    for i in range(sizes.n):
+        m += 2
+        s += x[i]
+    return n, m, s
+""",
+        ["f(np.arange(60.0))", "asked"],
+        0,
+    ),
+    (
+        "nonlocal read before the call",
+        """
+def f(x):
+    c, m = 0.0, 1
+    def up(u):
+        nonlocal c, m
+        m += 1
+        c = c * 0.5 + u
+        return m
+    for v in x:
+        c += up(v)
+        m = m + up(v) * 0.5
+        c -= v - up(c)
+    return c, m
+""",
+        ["f(np.arange(30.0))", "f(np.arange(30))"],
+        0,
+    ),
+    (
         "counter array",
         """
 def f(x):

@@ -37,6 +37,7 @@ from jitmagic.tracer.flow.finish import add_flow, check_operands, link, own_node
 from jitmagic.tracer.flow.moments import Moment
 from jitmagic.tracer.flow.record import LEFT, Ended, Recorder, recorded
 from jitmagic.tracer.flow.values import meta_of, refuse, value_of
+from jitmagic.tracer.part_names import readable
 from jitmagic.tracer.signals import Finished, Raised, Returned
 from jitmagic.tracer.tails import run_to_the_end
 from jitmagic.tracer.variables.array import ArrayTracker
@@ -205,7 +206,7 @@ def write_ending(tx: Evaluator, emit: Emitter, value: VariableTracker) -> list[E
             emit.results = way.results
             _write(tx, emit, way.value)
     tx.output.effects[:] = effects
-    return [EffectRecord(effect.describe(), effect.span) for effect in effects]
+    return [EffectRecord(readable(effect.describe()), effect.span) for effect in effects]
 
 
 def _write(tx: Evaluator, emit: Emitter, value: VariableTracker) -> list[EffectRecord]:
@@ -219,5 +220,5 @@ def write_effects(tx: Evaluator, emit: Emitter) -> list[EffectRecord]:
     records = []
     for effect in list(tx.output.effects):
         effect.replay(emit)
-        records.append(EffectRecord(effect.describe(), effect.span))
+        records.append(EffectRecord(readable(effect.describe()), effect.span))
     return records

@@ -60,7 +60,7 @@ def _reachable(roots: list[Any]) -> Iterator[Any]:
             stack.extend(each)
         elif isinstance(each, dict):
             stack.extend(each.values())
-        elif isinstance(each, VariableTracker | Cell) or hasattr(each, "replay"):
+        elif isinstance(each, VariableTracker | Cell) or hasattr(type(each), "replay"):
             yield each
             stack.extend(_fields(each).values())
 

@@ -62,7 +62,7 @@ def _rounds(tx: Evaluator, head: Any, rebound: set[str]) -> VariableTracker | No
         function = known_function(tx, head.func)
         if function == "builtins.enumerate" and len(head.args) == 1 and not head.keywords:
             return _rounds(tx, head.args[0], rebound)
-        if function != "builtins.range" or head.keywords:
+        if function != "builtins.range" or head.keywords or not all(_is_plain(tx, a) for a in head.args):
             return None
     elif not isinstance(head, ast.Name):
         return None
@@ -75,6 +75,22 @@ def _rounds(tx: Evaluator, head: Any, rebound: set[str]) -> VariableTracker | No
         return None
     length = over.length(tx)
     return length if _is_size(length) else None
+
+
+def _is_plain(tx: Evaluator, node: ast.expr) -> bool:
+    """Whether evaluating a bound once more does nothing that the program could notice."""
+    if isinstance(node, ast.Call):
+        return known_function(tx, node.func) == "builtins.len" and all(_is_array(tx, a) for a in node.args)
+    if isinstance(node, ast.Attribute):
+        return _is_array(tx, node.value)
+    if isinstance(node, ast.Name | ast.Constant):
+        return True
+    parts = (n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr))
+    return isinstance(node, ast.BinOp | ast.UnaryOp | ast.Subscript) and all(_is_plain(tx, n) for n in parts)
+
+
+def _is_array(tx: Evaluator, node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and isinstance(tx.eval(node), ArrayTracker)
 
 
 def _counts_from_zero(start: VariableTracker, stop: VariableTracker, step: VariableTracker) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 from jitmagic.graph import region as ir
 from jitmagic.own_builtins import OWN_BUILTINS
 from jitmagic.tracer.directives import is_disabled, is_opaque
+from jitmagic.tracer.loops.constant_parts import constant_part
 from jitmagic.tracer.loops.elements import MoreKinds
 from jitmagic.tracer.loops.expressions import Outside
 from jitmagic.tracer.loops.lists import is_many, numbers_of, with_tags
@@ -81,7 +82,7 @@ class Surroundings(Outside):
             root = root.value
         if not isinstance(root, ast.Name) or root.id in self.rebound:
             return None
-        return self.tx.eval(node)
+        return self.tx.eval(node) if root is node else constant_part(self.tx, node)
 
     def _stays(self, index: ast.expr) -> bool:
         """Whether an index takes the same part of an array in every round."""

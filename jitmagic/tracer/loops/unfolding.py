@@ -80,7 +80,7 @@ class _Unfolder:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             return [node]
         before: list[ast.stmt] = []
-        value = _evaluated_first(node)
+        value = _evaluated_first(node, self.tx)
         if value is not None:
             before, made = self._taken_out(node, getattr(node, value), depth)
             if isinstance(node, ast.Expr) and isinstance(made, ast.Name) and before:
@@ -192,10 +192,10 @@ def _name_of(callee: Callee) -> str:
     return code.co_name.strip("_")
 
 
-def _evaluated_first(node: ast.stmt) -> str | None:
-    """The expression of a statement that is evaluated once, before anything else of it."""
+def _evaluated_first(node: ast.stmt, tx: Evaluator) -> str | None:
+    """The expression of a statement that is evaluated once, before anything else of it that can change."""
     if isinstance(node, ast.AugAssign):
-        return "value" if isinstance(node.target, ast.Name) else None
+        return "value" if isinstance(node.target, ast.Name) and _stays(node.target, tx) else None
     if isinstance(node, ast.Assign | ast.Expr):
         return "value"
     if isinstance(node, ast.Return):
