@@ -11,7 +11,6 @@ time as fit in the cache.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,72 +18,27 @@ from typing import Any
 
 import numpy as np
 
-from jitmagic.graph.meta import ArrayMeta
-from jitmagic.graph.shapes import Dim, hint_of
-from jitmagic.ops.describe import array_meta
 from jitmagic.ops.gradients.calls import invoke
 from jitmagic.ops.gradients.shapes import cast, shape_of
-from jitmagic.ops.record import Arguments, Inferred, Sample
-from jitmagic.ops.refusals import refuse, run_hollow
 from jitmagic.ops.registry import op
+from jitmagic.ops.sliding import (
+    ALL,
+    Pairs,
+    Sizes,
+    described,
+    dispatched,
+    equal,
+    inside,
+    out_sizes,
+    places_of,
+    sample,
+)
 
-__all__ = ["convolution", "convolution_input", "convolution_weight", "fold", "out_size", "places_of", "unfold"]
+__all__ = ["convolution", "convolution_input", "convolution_weight", "fold", "unfold"]
 
 Array = Any  # an ndarray; its stubs refuse indices that are put together
-Sizes = tuple[int, ...]
-Pairs = tuple[tuple[int, int], ...]
 
 COLUMNS_BYTES = 1 << 20  # measured on 3 x 3 kernels: 0.25 to 4 MiB are alike, 64 MiB takes 1.5 times as long
-
-
-def dispatched(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Hands calls with a Tensor or a staged value among the first two operands to ``__array_function__``."""
-
-    @functools.wraps(function)
-    def call(first: Any, second: Any, *rest: Any) -> Any:
-        for value in (first, second):
-            if not isinstance(value, np.ndarray) and hasattr(type(value), "__array_function__"):
-                return value.__array_function__(call, (type(value),), (first, second, *rest), {})
-        return function(first, second, *rest)
-
-    return call
-
-
-def out_size(size: Any, kernel: int, stride: int, padding: tuple[int, int], dilation: int) -> Any:
-    """How many places a window has along an axis."""
-    return (size + padding[0] + padding[1] - dilation * (kernel - 1) - 1) // stride + 1
-
-
-def _out_sizes(sizes: Any, kernel: Any, stride: Sizes, padding: Pairs, dilation: Sizes) -> tuple[Any, ...]:
-    if not len(sizes) == len(kernel) == len(stride) == len(padding) == len(dilation):
-        raise RuntimeError(
-            f"{len(sizes)} spatial axes, with a kernel of shape {kernel}, stride {stride}, padding {padding} and "
-            f"dilation {dilation}: one number is wanted for each axis"
-        )
-    found = tuple(map(out_size, sizes, kernel, stride, padding, dilation))
-    if any(n <= 0 for n in found):
-        reach = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True))
-        raise RuntimeError(
-            f"a kernel that spans {reach} does not fit into an input of spatial shape {tuple(map(hint_of, sizes))} "
-            f"with padding {padding}"
-        )
-    return found
-
-
-def _places(kernel: Any, out: Sizes, stride: Sizes, dilation: Sizes) -> Iterator[tuple[slice, ...]]:
-    """For each place of the kernel, in order, what it meets of the padded input."""
-    for offset in np.ndindex(kernel):
-        yield tuple(
-            slice(i * d, i * d + (n - 1) * s + 1, s) for i, d, n, s in zip(offset, dilation, out, stride, strict=True)
-        )
-
-
-def places_of(sizes: Sizes, kernel: Sizes, stride: Sizes, dilation: Sizes) -> Iterator[tuple[slice, ...]]:
-    """For each place of the kernel, in order, what it meets of an input of spatial shape ``sizes`` without padding.
-
-    Raises RuntimeError for a kernel larger than that.
-    """
-    return _places(kernel, _out_sizes(sizes, kernel, stride, ((0, 0),) * len(sizes), dilation), stride, dilation)
 
 
 def _padded(x: Array, padding: Pairs, value: float = 0.0) -> Array:
@@ -108,8 +62,17 @@ def _columns(
     """(batch, channels, *spatial) to (batch, channels, places of the kernel, *out)."""
     x = _padded(x, padding, value)
     found = np.empty((*x.shape[:2], math.prod(kernel), *out), np.result_type(x))
-    for index, place in enumerate(_places(kernel, out, stride, dilation)):
+    for index, place in enumerate(places_of(kernel, out, stride, dilation)):
         found[:, :, index] = x[(..., *place)]
+    return found
+
+
+def _columns_of_all(x: Array, kernel: Sizes, out: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Array:
+    """As ``_columns``, but (channels, places of the kernel, batch, *out)."""
+    x = np.swapaxes(_padded(x, padding), 0, 1)
+    found = np.empty((len(x), math.prod(kernel), x.shape[1], *out), x.dtype)
+    for index, place in enumerate(places_of(kernel, out, stride, dilation)):
+        found[:, index] = x[(..., *place)]
     return found
 
 
@@ -117,7 +80,7 @@ def _spread(columns: Array, found: Array, kernel: Sizes, stride: Sizes, padding:
     """The transpose of ``_columns`` into ``found``: adds every entry where it came from, padding left out."""
     found[...] = 0
     sizes = found.shape[2:]
-    out = _out_sizes(sizes, kernel, stride, padding, dilation)
+    out = out_sizes(sizes, kernel, stride, padding, dilation)
     columns = columns.reshape(*found.shape[:2], math.prod(kernel), *out)
     for index, offset in enumerate(np.ndindex(kernel)):
         met = [
@@ -128,19 +91,12 @@ def _spread(columns: Array, found: Array, kernel: Sizes, stride: Sizes, padding:
         found[(..., *places)] += columns[(slice(None), slice(None), index, *windows)]
 
 
-def inside(start: int, step: int, size: int, count: int) -> tuple[slice, slice]:
-    """Of ``start + step * i`` for ``i`` below ``count`` those in an axis of ``size``: where they are, and which."""
-    first = min(max(0, -(start // step)), count)
-    end = max(first, min(count, (size - 1 - start) // step + 1))
-    begin = max(start + step * first, 0)
-    return slice(begin, max(begin, start + step * (end - 1) + 1), step) if end > first else slice(0), slice(first, end)
-
-
 @dataclass(frozen=True, slots=True)
 class Moves:
     """How elements come from arrays to columns and back: as here, or by kernels that give the same bits."""
 
     columns: Callable[..., Array] = _columns
+    of_all: Callable[..., Array] = _columns_of_all
     spread: Callable[..., None] = _spread
 
 
@@ -163,20 +119,20 @@ def _grouped(weight: Array, groups: int) -> Array:
 
 def _result_shape(x: Any, weight: Any, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int) -> Any:
     _check(x.shape[1:2], weight.shape, groups, len(x.shape))
-    return (x.shape[0], weight.shape[0], *_out_sizes(x.shape[2:], weight.shape[2:], stride, padding, dilation))
+    return (x.shape[0], weight.shape[0], *out_sizes(x.shape[2:], weight.shape[2:], stride, padding, dilation))
 
 
 def _input_shape(g: Any, weight: Any, sizes: Any, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int) -> Any:
     _check((), weight.shape, groups, len(g.shape))
-    out = _out_sizes(sizes, weight.shape[2:], stride, padding, dilation)
-    if not _equal(g.shape[1:], (weight.shape[0], *out)):
+    out = out_sizes(sizes, weight.shape[2:], stride, padding, dilation)
+    if not equal(g.shape[1:], (weight.shape[0], *out)):
         raise RuntimeError(f"a result of shape {(g.shape[0], weight.shape[0], *out)} is wanted, not {g.shape}")
     return (g.shape[0], weight.shape[1] * groups, *sizes)
 
 
 def _weight_shape(g: Any, x: Any, kernel: Any, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int) -> Any:
-    out = _out_sizes(x.shape[2:], kernel, stride, padding, dilation)
-    if len(g.shape) < 2 or not _equal((g.shape[0], *g.shape[2:]), (x.shape[0], *out)):
+    out = out_sizes(x.shape[2:], kernel, stride, padding, dilation)
+    if len(g.shape) < 2 or not equal((g.shape[0], *g.shape[2:]), (x.shape[0], *out)):
         raise RuntimeError(f"a cotangent for the results {(x.shape[0], '...', *out)} is wanted, not {g.shape}")
     if g.shape[1] % groups != 0 or x.shape[1] % groups != 0:
         raise RuntimeError(f"{g.shape[1]} and {x.shape[1]} channels cannot be divided into {groups} groups")
@@ -184,19 +140,15 @@ def _weight_shape(g: Any, x: Any, kernel: Any, stride: Sizes, padding: Pairs, di
 
 
 def _windows_shape(x: Any, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, value: float = 0.0) -> Any:
-    out = _out_sizes(x.shape[2:], kernel, stride, padding, dilation)
+    out = out_sizes(x.shape[2:], kernel, stride, padding, dilation)
     return (*x.shape[:2], math.prod(kernel), *out)
 
 
 def _folded_shape(columns: Any, sizes: Any, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Any:
-    wanted = (math.prod(kernel), *_out_sizes(sizes, kernel, stride, padding, dilation))
-    if not _equal(columns.shape[2:], wanted):
+    wanted = (math.prod(kernel), *out_sizes(sizes, kernel, stride, padding, dilation))
+    if not equal(columns.shape[2:], wanted):
         raise RuntimeError(f"windows of shape {columns.shape} do not fold into {sizes}: {wanted} is wanted")
     return (*columns.shape[:2], *sizes)
-
-
-def _equal(shape: Any, other: Any) -> bool:
-    return len(shape) == len(other) and all(n == m for n, m in zip(shape, other, strict=True))
 
 
 def _check(channels: Any, weight: Any, groups: int, ndim: int) -> None:
@@ -270,25 +222,26 @@ def convolution_weight(
     g: Any, x: Any, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
 ) -> Any:
     """The transpose of ``convolution`` by its weight: (n, o, *out) and (n, c, *spatial) to (o, c / groups, *kernel)."""
+    return summed_up(PLAIN, g, x, kernel, stride, padding, dilation, groups)
+
+
+def summed_up(
+    moves: Moves, g: Array, x: Array, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
+) -> Array:
+    """What ``convolution_weight`` does; one product sums over all samples of a part."""
     shape = _weight_shape(g, x, kernel, stride, padding, dilation, groups)
-    out, channels = g.shape[2:], x.shape[1]
-    total = np.zeros((groups, g.shape[1] // groups, channels // groups * math.prod(kernel)), np.result_type(g, x))
-    inner = total.shape[2]
-    for part in _parts(len(x), channels * math.prod(kernel) * math.prod(out) * x.itemsize):
-        columns = _columns_of_all(_padded(x[part], padding), kernel, out, stride, dilation)
-        sent = np.ascontiguousarray(np.moveaxis(g[part], 0, -1)).reshape(groups, total.shape[1], -1)
-        total += np.matmul(sent, columns.reshape(groups, inner, -1).transpose(0, 2, 1))
-    found = np.empty(shape, total.dtype)
-    found[...] = total.reshape(shape)
-    return found
-
-
-def _columns_of_all(x: Array, kernel: Sizes, out: Sizes, stride: Sizes, dilation: Sizes) -> Array:
-    """As ``_columns``, but (channels, places of the kernel, *out, batch): one product sums over all samples."""
-    x = np.ascontiguousarray(np.moveaxis(x, 0, -1))
-    found = np.empty((len(x), math.prod(kernel), *out, x.shape[-1]), x.dtype)
-    for index, place in enumerate(_places(kernel, out, stride, dilation)):
-        found[:, index] = x[(slice(None), *place)]
+    out, inner = g.shape[2:], math.prod(shape[1:])
+    found = np.zeros(shape, np.result_type(g, x))
+    if not found.size:
+        return found
+    total = found.reshape(groups, -1, inner)
+    for part in _parts(len(x), x.shape[1] * math.prod(kernel) * math.prod(out) * x.itemsize):
+        columns = moves.of_all(x[part], kernel, out, stride, padding, dilation).reshape(groups, inner, -1)
+        sent = np.ascontiguousarray(np.swapaxes(g[part], 0, 1)).reshape(groups, shape[0] // groups, -1)
+        if part.start == 0:
+            np.matmul(sent, columns.transpose(0, 2, 1), out=total)
+        else:
+            total += np.matmul(sent, columns.transpose(0, 2, 1))
     return found
 
 
@@ -306,29 +259,6 @@ def fold(columns: Any, sizes: Sizes, kernel: Sizes, stride: Sizes, padding: Pair
     found = np.empty(shape, np.result_type(columns))
     _spread(columns, found, kernel, stride, padding, dilation)
     return found
-
-
-# -- what the graph knows of results
-
-
-def _described(shape: Callable[..., tuple[Dim, ...]], operands: int) -> Callable[[Arguments], Inferred]:
-    """The rule of a row with so many arrays among its operands; refusals are those of the call itself."""
-
-    def rule(call: Arguments) -> Inferred:
-        if call.kwargs:
-            refuse(call)
-        metas = [array_meta(value) for value in call.args[:operands]]
-        try:
-            sizes = shape(*metas, *call.args[operands:])
-        except (RuntimeError, ValueError, IndexError, TypeError):
-            run_hollow(call)
-            raise
-        dtype = np.result_type(*(m.dtype for m in metas))
-        if any(hint_of(n) == 0 for n in sizes):  # NumPy's new arrays without elements have no strides
-            return Inferred(ArrayMeta(dtype, tuple(sizes), (0,) * len(sizes)))
-        return Inferred(ArrayMeta.dense(dtype, tuple(sizes)))
-
-    return rule
 
 
 # -- rules; every row is linear in each of its arrays, so that their rules are each other
@@ -371,65 +301,60 @@ def _of_folded(g: Any, ans: Any, columns: Any, sizes: Any, *options: Any) -> Any
 # -- rows
 
 
-def _sample(*shapes: Sizes, rest: tuple[Any, ...]) -> Sample:
-    return Sample(lambda rng: (*(rng.uniform(-3, 3, shape) for shape in shapes), *rest))
-
-
-ALL = frozenset({"divide", "over", "under", "invalid"})
 _ONE = ((2, 1), ((1, 1), (0, 1)), (1, 2), 1)  # stride, padding, dilation, groups
 _TWO = ((1,), ((2, 0),), (1,), 2)
 
 op(
     "convolution",
     convolution,
-    meta=_described(_result_shape, 2),
+    meta=described(_result_shape, 2),
     vjp=(_by_x, _by_weight),
     warns=ALL,
     samples=(
-        _sample((2, 3, 4, 5), (4, 3, 3, 2), rest=_ONE),
-        _sample((2, 4, 5), (2, 2, 3), rest=_TWO),
+        sample((2, 3, 4, 5), (4, 3, 3, 2), rest=_ONE),
+        sample((2, 4, 5), (2, 2, 3), rest=_TWO),
     ),
 )
 op(
     "convolution_input",
     convolution_input,
-    meta=_described(_input_shape, 2),
+    meta=described(_input_shape, 2),
     vjp=(_input_by_g, _input_by_weight),
     warns=ALL,
     samples=(
-        _sample((2, 4, 2, 4), (4, 3, 3, 2), rest=((4, 5), *_ONE)),
-        _sample((2, 2, 5), (2, 2, 3), rest=((5,), *_TWO)),
+        sample((2, 4, 2, 4), (4, 3, 3, 2), rest=((4, 5), *_ONE)),
+        sample((2, 2, 5), (2, 2, 3), rest=((5,), *_TWO)),
     ),
 )
 op(
     "convolution_weight",
     convolution_weight,
-    meta=_described(_weight_shape, 2),
+    meta=described(_weight_shape, 2),
     vjp=(_weight_by_g, _weight_by_x),
     warns=ALL,
     samples=(
-        _sample((2, 4, 2, 4), (2, 3, 4, 5), rest=((3, 2), *_ONE)),
-        _sample((2, 2, 5), (2, 4, 5), rest=((3,), *_TWO)),
+        sample((2, 4, 2, 4), (2, 3, 4, 5), rest=((3, 2), *_ONE)),
+        sample((2, 2, 5), (2, 4, 5), rest=((3,), *_TWO)),
     ),
 )
 op(
     "unfold",
     unfold,
-    meta=_described(_windows_shape, 1),
+    meta=described(_windows_shape, 1),
     vjp=(_of_windows,),
     samples=(
-        _sample((2, 3, 4, 5), rest=((2, 2), (1, 2), ((1, 0), (0, 1)), (1, 2))),
-        _sample((2, 3, 4), rest=((2,), (2,), ((0, 0),), (1,))),
+        sample((2, 3, 4, 5), rest=((2, 2), (1, 2), ((1, 0), (0, 1)), (1, 2))),
+        sample((2, 3, 4), rest=((2,), (2,), ((0, 0),), (1,))),
     ),
 )
 op(
     "fold",
     fold,
-    meta=_described(_folded_shape, 1),
+    meta=described(_folded_shape, 1),
     vjp=(_of_folded,),
     warns=ALL,
     samples=(
-        _sample((2, 3, 4, 4, 2), rest=((4, 5), (2, 2), (1, 2), ((1, 0), (0, 1)), (1, 2))),
-        _sample((2, 3, 2, 2), rest=((4,), (2,), (2,), ((0, 0),), (1,))),
+        sample((2, 3, 4, 4, 2), rest=((4, 5), (2, 2), (1, 2), ((1, 0), (0, 1)), (1, 2))),
+        sample((2, 3, 2, 2), rest=((4,), (2,), (2,), ((0, 0),), (1,))),
     ),
 )

@@ -28,16 +28,18 @@ def pair(value: Any) -> tuple[int, int]:
 
 
 def reference(x: Any, g: Any, kernel: Any, stride: Any, padding: Any, dilation: Any) -> tuple[Any, Any]:
-    """Results and the derivative by ``x``, one window after the other."""
+    """Results and the derivative by ``x``, one window after the other; padding is never chosen, as in PyTorch."""
     (kh, kw), (sh, sw) = pair(kernel), pair(kernel if stride is None else stride)
     (ph, pw), (dh, dw) = pair(padding), pair(dilation)
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     wide = np.pad(x, ((0, 0), (0, 0), (ph, ph), (pw, pw)), constant_values=lowest)
+    inner = np.pad(np.ones(x.shape, bool), ((0, 0), (0, 0), (ph, ph), (pw, pw)))
     found, back = np.empty(g.shape, x.dtype), np.zeros(wide.shape, g.dtype)
     for n, c, i, j in np.ndindex(g.shape):
         part = (n, c, slice(i * sh, i * sh + dh * kh, dh), slice(j * sw, j * sw + dw * kw, dw))
         window = wide[part][:kh, :kw]
-        best = np.unravel_index(np.argmax(window), window.shape)
+        inside = np.flatnonzero(inner[part][:kh, :kw])
+        best = np.unravel_index(inside[np.argmax(window.ravel()[inside])], window.shape)
         found[n, c, i, j] = window[best]
         back[part][best] += g[n, c, i, j]
     return found, back[:, :, ph : ph + x.shape[2], pw : pw + x.shape[3]]

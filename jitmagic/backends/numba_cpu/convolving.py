@@ -10,6 +10,7 @@ same order. A convolution of one axis is that of pictures one row high.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -22,16 +23,24 @@ from jitmagic.backends.loops.schedule import Call, Schedule
 from jitmagic.backends.native.compile import compile_kernel
 from jitmagic.backends.native.launch import make_launcher
 from jitmagic.backends.numba_cpu.conditions import listened
+from jitmagic.backends.numba_cpu.planes import DTYPES, WORDS, as_planes, with_rows
 from jitmagic.backends.numba_cpu.text import Text
 from jitmagic.backends.numba_cpu.work import beside_products
 from jitmagic.graph import ArrayMeta, Node
-from jitmagic.ops.convolution import Moves, convolution, convolution_input, convolved, inside, out_size, sent_back
+from jitmagic.ops.convolution import (
+    Moves,
+    convolution,
+    convolution_input,
+    convolution_weight,
+    convolved,
+    sent_back,
+    summed_up,
+)
+from jitmagic.ops.sliding import inside, out_size
 
 __all__ = ["convolving_texts", "native_convolution"]
 
-DTYPES = "fd"
 MOST_COLUMNS = 8  # of a kernel: each has loops of its own
-WORDS = 9  # of an array of four axes: address, sizes, strides
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +62,14 @@ class Geometry:
 
     def columns_text(self) -> str:
         """The kernel that writes columns; its range are the planes: channels of all samples, one after the other."""
-        text, size = Text(), self.dtype.itemsize
+        text = Text()
         self._begin(text)
         text.add("channels, apart, deep, down = arg(args, 2), arg(args, 5), arg(args, 6), arg(args, 7)")
+        text.add("apart2, deep2, between = arg(args, 14), arg(args, 15), arg(args, 16)")
         text.open("for q in range(lo, hi):")
         text.add("n = q // channels")
         text.add("source = first + n * apart + (q - n * channels) * deep")
-        text.add(f"target = second + q * {self.window * size}")
+        text.add("target = second + n * apart2 + (q - n * channels) * deep2")
         self._each_place(text, self._copy)
         return str(text)
 
@@ -68,6 +78,7 @@ class Geometry:
         text, size = Text(), self.dtype.itemsize
         plane = self.sizes[0] * self.sizes[1]
         self._begin(text)
+        text.add(f"between = {self.out[0] * self.out[1] * size}")
         text.open("for q in range(lo, hi):")
         text.add(f"source = second + q * {plane * size}")
         text.add(f"target = first + q * {self.window * size}")
@@ -94,7 +105,7 @@ class Geometry:
         text.add(f"begin = min(max(0, (-start + {stride - 1}) // {stride}), {count})")
         text.add(f"end = max(begin, min({count}, ({high - 1} - start) // {stride} + 1))")
         for place in range(columns):
-            text.add(f"column = target + (di * {columns} + {place}) * {count * self.out[1] * self.dtype.itemsize}")
+            text.add(f"column = target + (di * {columns} + {place}) * between")
             write(text, place)
         text.close(2)
         text.add("return OK")
@@ -147,15 +158,15 @@ class Geometry:
 
 
 def _geometry(node: Node) -> Geometry | None:
-    """Of a call of ``convolution`` or ``convolution_input`` whose sizes are known; None where NumPy moves elements."""
+    """Of a convolution, or a derivative of one, whose sizes are known; None where NumPy moves elements."""
     call = getattr(node.op, "call", None)
     if call not in _FORMS or node.kwargs or not all(isinstance(a, Node) for a in node.args[:2]):
         return None
     metas = [a.meta for a in node.args[:2]]
-    *others, stride, padding, dilation, _ = node.args[2:]
+    *_, stride, padding, dilation, _ = node.args[2:]
     if not all(isinstance(m, ArrayMeta) for m in metas) or not isinstance(node.meta, ArrayMeta):
         return None
-    sizes, kernel = tuple(*others) if others else metas[0].shape[2:], metas[1].shape[2:]
+    sizes, kernel = _FORMS[call].shapes(node)
     known = (*sizes, *kernel, *stride, *dilation, *(n for pair in padding for n in pair), *node.meta.shape[2:])
     is_fixed = all(type(n) is int for n in known) and 0 not in node.meta.shape[2:]
     dtypes = {m.dtype for m in (*metas, node.meta)}
@@ -165,18 +176,37 @@ def _geometry(node: Node) -> Geometry | None:
         return None
     out = tuple(map(out_size, sizes, kernel, stride, padding, dilation))
     before = tuple(pair[0] for pair in padding)
-    fill = (1, 1, 1, 1, 0, 1) if len(sizes) == 1 else (None,) * 6
     parts = (sizes, kernel, out, stride, before, dilation)
-    pairs = [tuple(part) if one is None else (one, *part) for one, part in zip(fill, parts, strict=True)]
-    return Geometry(node.meta.dtype, *pairs)
+    return Geometry(
+        node.meta.dtype, *(with_rows(part, one) for one, part in zip((1, 1, 1, 1, 0, 1), parts, strict=True))
+    )
 
 
-_FORMS: dict[Any, Callable[..., Any]] = {convolution: convolved, convolution_input: sent_back}
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A row: what it does with ``Moves``, the text of its kernel, and the shapes of picture and kernel."""
+
+    call: Callable[..., Any]
+    text: Callable[[Geometry], str]
+    shapes: Callable[[Any], tuple[tuple[Any, ...], tuple[Any, ...]]]
+
+
+_FORMS: dict[Any, Form] = {
+    convolution: Form(
+        convolved, Geometry.columns_text, lambda node: (node.args[0].meta.shape[2:], node.args[1].meta.shape[2:])
+    ),
+    convolution_input: Form(
+        sent_back, Geometry.spread_text, lambda node: (tuple(node.args[2]), node.args[1].meta.shape[2:])
+    ),
+    convolution_weight: Form(
+        summed_up, Geometry.columns_text, lambda node: (node.args[1].meta.shape[2:], tuple(node.args[2]))
+    ),
+}
 
 
 def _text(node: Node, found: Geometry) -> str:
     assert node.op is not None
-    return found.columns_text() if node.op.call is convolution else found.spread_text()
+    return _FORMS[node.op.call].text(found)
 
 
 def convolving_texts(plan: Schedule) -> list[str]:
@@ -195,20 +225,22 @@ def native_convolution(node: Node) -> Callable[..., Any] | None:
     launch = make_launcher("a4a4")
     work = beside_products(found.window)
 
+    places, positions = math.prod(found.kernel), math.prod(found.out)
+
     def columns(x: Any, *geometry: Any) -> Any:
-        x = _as_planes(x) if x.strides[-1] == x.itemsize else _as_planes(np.ascontiguousarray(x))
-        made = np.empty((len(x), x.shape[1], 1, found.window), found.dtype)
-        launch(address, 0, len(x) * x.shape[1], work, x, made)
+        made = np.empty((len(x), x.shape[1], places, positions), found.dtype)
+        launch(address, 0, len(x) * x.shape[1], work, as_planes(x), made)
+        return made
+
+    def of_all(x: Any, *geometry: Any) -> Any:
+        made = np.empty((x.shape[1], places, len(x), positions), found.dtype)
+        launch(address, 0, len(x) * x.shape[1], work, as_planes(x), made.transpose(2, 0, 1, 3))
         return made
 
     def spread(taken: Any, target: Any, *geometry: Any) -> None:
-        taken, target = np.ascontiguousarray(taken), _as_planes(target)
+        taken, target = np.ascontiguousarray(taken), as_planes(target)
         result = launch(address, 0, len(target) * target.shape[1], work, taken, target)
         if result and listened(result, ALL_FLAGS):
             raise Bail
 
-    return functools.partial(_FORMS[node.op.call], Moves(columns, spread))
-
-
-def _as_planes(x: Any) -> Any:
-    return x if x.ndim == 4 else x[:, :, None]
+    return functools.partial(_FORMS[node.op.call].call, Moves(columns, of_all, spread))

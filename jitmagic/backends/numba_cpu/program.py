@@ -23,13 +23,14 @@ from jitmagic.backends.numba_cpu.folds import combine_texts
 from jitmagic.backends.numba_cpu.host import write_host
 from jitmagic.backends.numba_cpu.joining import join_texts
 from jitmagic.backends.numba_cpu.picking import picking_texts
+from jitmagic.backends.numba_cpu.pooling import pooling_texts
 from jitmagic.backends.numba_cpu.short_rows import have_short_rows
 from jitmagic.backends.numba_cpu.streaming import streamed_results
 from jitmagic.graph import Graph, Node
 
 __all__ = ["KernelRecord", "Program", "compile_graph"]
 
-TEXTS = (combine_texts, join_texts, picking_texts, convolving_texts)  # of kernels beside those of loops
+TEXTS = (combine_texts, join_texts, picking_texts, convolving_texts, pooling_texts)  # of kernels beside those of loops
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +135,7 @@ def _compile(plan: Schedule, together: Sequence[Chain], copies: Sequence[Node], 
     alone = [step for step in plan.launches if id(step) not in chain_of or id(step) in leaders]
     texts = [emit_chain(chain_of[id(step)]) if id(step) in leaders else emit(step.built.kernel) for step in alone]
     others = [
-        *combine_texts(plan),
-        *join_texts(plan),
-        *picking_texts(plan),
-        *convolving_texts(plan),
+        *(text for texts_of in TEXTS for text in texts_of(plan)),
         *copies_texts(copies),
     ]
     has_loops = any(isinstance(step, Call) and loop_of(step.node) is not None for step in plan.steps)

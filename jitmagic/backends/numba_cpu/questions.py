@@ -13,6 +13,7 @@ from jitmagic.backends.loops.updates import is_plain_update, loop_of
 from jitmagic.backends.numba_cpu.conditions import unheard
 from jitmagic.backends.numba_cpu.convolving import native_convolution
 from jitmagic.backends.numba_cpu.picking import is_picked_natively
+from jitmagic.backends.numba_cpu.pooling import native_pooling
 from jitmagic.backends.numba_cpu.silent_products import is_silent_product
 from jitmagic.graph import Node
 from jitmagic.ops.lowering import Fill
@@ -36,16 +37,21 @@ def is_unheard(node: Node) -> bool:
     return isinstance(node.op, Op) and node.op.unheard and not isinstance(node.op.lower, Fill)
 
 
+def _native(node: Node) -> Callable[..., Any] | None:
+    """Kernels in the place of a row of ours, or None."""
+    return native_convolution(node) or native_pooling(node)
+
+
 def unheard_form(node: Node) -> Callable[..., Any]:
     """What runs a call whose conditions are nobody's business."""
     assert node.op is not None
-    return np.dot if is_silent_product(node) else unheard(native_convolution(node) or node.op.call)
+    return np.dot if is_silent_product(node) else unheard(_native(node) or node.op.call)
 
 
 def heard_form(node: Node) -> Callable[..., Any]:
     """What runs a call that reports its conditions."""
     assert node.op is not None
-    return native_convolution(node) or node.op.call
+    return _native(node) or node.op.call
 
 
 def may_warn(step: Step) -> bool:

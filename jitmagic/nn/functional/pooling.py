@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from jitmagic.nn.functional.sizes import SEVERAL, as_tuple
-from jitmagic.ops.convolution import out_size, places_of, unfold
+from jitmagic.ops.convolution import unfold
+from jitmagic.ops.largest import largest, take_largest
+from jitmagic.ops.sliding import out_size
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d", "avg_pool1d",
     "avg_pool2d", "max_pool1d", "max_pool2d",
 ]  # fmt: skip
-
-MOST_PLACES = 16  # of a window whose elements are compared one after the other
 
 
 def _batched(input: Any, rank: int, name: str) -> tuple[Any, bool]:
@@ -53,47 +53,14 @@ def _max_pool(
     steps = kernel if stride is None else as_tuple(stride, rank, "stride")
     gaps = as_tuple(dilation, rank, "dilation")
     pairs = _pairs(whole.shape[2:], kernel, steps, as_tuple(padding, rank, "padding"), gaps, ceil_mode)
-    found = _largest(whole, kernel, steps, pairs, gaps)
+    options = (kernel, steps, pairs, gaps)
+    found = largest(whole, *options)
     if not indices:
         return found if has_batch else found[0]
-    windows = unfold(whole, kernel, steps, pairs, gaps, _lowest(whole.dtype))
-    flat = _flat_places(np.argmax(windows, axis=2), whole.shape[2:], kernel, steps, pairs, gaps)
-    return (found, flat) if has_batch else (found[0], flat[0])
-
-
-def _largest(x: Any, kernel: Any, steps: Any, pairs: Any, gaps: Any) -> Any:
-    """The first of the largest elements of each window, or of the NaN: one place of the kernel after the other."""
-    if not 2 <= math.prod(kernel) <= MOST_PLACES:
-        return _chosen(x, kernel, steps, pairs, gaps)
-    if any(map(any, pairs)):
-        x = np.pad(x, ((0, 0), (0, 0), *pairs), constant_values=_lowest(x.dtype))
-    found, *others = (x[(..., *place)] for place in places_of(x.shape[2:], kernel, steps, gaps))
-    for other in others:
-        found = np.where((other <= found) | (found != found), found, other)
-    return found
-
-
-def _chosen(x: Any, kernel: Any, steps: Any, pairs: Any, gaps: Any) -> Any:
-    """The same from windows written out."""
-    windows = unfold(x, kernel, steps, pairs, gaps, _lowest(x.dtype))
-    best = np.expand_dims(np.argmax(windows, axis=2), 2)
-    places = np.arange(math.prod(kernel)).reshape((-1,) + (1,) * len(kernel))
-    return np.sum(np.where(places == best, windows, 0), axis=2, dtype=x.dtype)
-
-
-def _lowest(dtype: Any) -> Any:
-    return -math.inf if dtype.kind == "f" else int(np.iinfo(dtype).min)
-
-
-def _flat_places(best: Any, sizes: Any, kernel: Any, stride: Any, pairs: Any, dilation: Any) -> Any:
-    """Places in the windows as flat indices into the spatial axes."""
-    flat: Any = 0
-    offsets = np.unravel_index(best, kernel)
-    for axis, (n, s, (before, _), d) in enumerate(zip(sizes, stride, pairs, dilation, strict=True)):
-        count = best.shape[2 + axis]
-        starts = (np.arange(count) * s - before).reshape((-1,) + (1,) * (len(kernel) - axis - 1))
-        flat = flat * n + starts + offsets[axis] * d
-    return flat
+    sizes = whole.shape[2:]
+    places = np.broadcast_to(np.arange(math.prod(sizes)).reshape(sizes), whole.shape)
+    taken = take_largest(places, whole, *options)
+    return (found, taken) if has_batch else (found[0], taken[0])
 
 
 def max_pool1d(

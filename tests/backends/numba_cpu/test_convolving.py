@@ -10,7 +10,8 @@ import pytest
 
 import jitmagic as jm
 from jitmagic.backends.numba_cpu import convolving
-from jitmagic.ops.convolution import convolution, convolution_input, inside
+from jitmagic.ops.convolution import convolution, convolution_input
+from jitmagic.ops.sliding import inside
 
 # spatial sizes, kernel, stride, padding, dilation, groups
 GEOMETRIES: list[tuple[Any, ...]] = [
