@@ -103,9 +103,14 @@ class Moves:
 PLAIN = Moves()
 
 
+def samples_of_part(bytes_each: int) -> int:
+    """How many samples are looked at together."""
+    return max(1, COLUMNS_BYTES // max(bytes_each, 1))
+
+
 def _parts(count: int, bytes_each: int) -> Iterator[slice]:
     """The samples, in runs whose columns fit in the cache."""
-    step = max(1, COLUMNS_BYTES // max(bytes_each, 1))
+    step = samples_of_part(bytes_each)
     return (slice(start, min(start + step, count)) for start in range(0, count, step))
 
 

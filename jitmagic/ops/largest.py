@@ -30,7 +30,7 @@ def largest(x: Any, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Size
 
     Raises RuntimeError for a kernel larger than the padded input.
     """
-    found = np.empty(_windows_shape(x, kernel, stride, padding, dilation), x.dtype)
+    found = np.empty(_windows_shape(x, kernel, stride, padding, dilation), np.result_type(x))
     for _ in _comparisons(found, x, kernel, stride, padding, dilation):
         pass
     return found
@@ -41,7 +41,7 @@ def take_largest(values: Any, x: Any, kernel: Sizes, stride: Sizes, padding: Pai
     """What ``values``, of the shape of ``x``, has where the windows of ``x`` have their largest element."""
     shape = _taken_shape(values, x, kernel, stride, padding, dilation)
     chosen = largest_places(x, kernel, stride, padding, dilation)
-    found = np.zeros(shape, values.dtype)
+    found = np.zeros(shape, np.result_type(values))
     for index, where, windows in _meetings(x.shape, shape, kernel, stride, padding, dilation):
         np.copyto(found[windows], values[where], where=chosen[windows] == index)
     return found
@@ -55,7 +55,7 @@ def spread_largest(g: Any, x: Any, kernel: Sizes, stride: Sizes, padding: Pairs,
     """
     _spread_shape(g, x, kernel, stride, padding, dilation)
     chosen = largest_places(x, kernel, stride, padding, dilation)
-    found = np.zeros(x.shape, g.dtype)
+    found = np.zeros(x.shape, np.result_type(g))
     for index, where, windows in _meetings(x.shape, g.shape, kernel, stride, padding, dilation):
         found[where] += np.where(chosen[windows] == index, g[windows], found.dtype.type(0))
     return found
@@ -79,6 +79,8 @@ def lowest(dtype: Any) -> Any:
     """No element is below it."""
     if dtype.kind == "b":
         return False
+    if dtype.kind == "c":
+        return complex(-math.inf, -math.inf)
     return -math.inf if dtype.kind == "f" else int(np.iinfo(dtype).min)
 
 

@@ -2,9 +2,7 @@
 
     t = convolution(x, w, ...)      =>      t = convolved(Moves(columns, spread), x, w, ...)
 
-NumPy starts anew for each place of the kernel and for each row of a picture, which is longer than it takes to copy 8
-numbers. The kernels know all sizes but those of batch and channels, read and write the same elements, and add in the
-same order. A convolution of one axis is that of pictures one row high.
+Batches whose columns fit in one part of the row's own have forms that ask nothing of shapes again.
 """
 
 from __future__ import annotations
@@ -22,9 +20,10 @@ from jitmagic.backends.loops.recipes import ALL_FLAGS
 from jitmagic.backends.loops.schedule import Call, Schedule
 from jitmagic.backends.native.compile import compile_kernel
 from jitmagic.backends.native.launch import make_launcher
+from jitmagic.backends.numba_cpu.batches import Batch
+from jitmagic.backends.numba_cpu.column_kernels import Geometry
 from jitmagic.backends.numba_cpu.conditions import listened
-from jitmagic.backends.numba_cpu.planes import DTYPES, WORDS, as_planes, with_rows
-from jitmagic.backends.numba_cpu.text import Text
+from jitmagic.backends.numba_cpu.planes import DTYPES, as_planes, with_rows
 from jitmagic.backends.numba_cpu.work import beside_products
 from jitmagic.graph import ArrayMeta, Node
 from jitmagic.ops.convolution import (
@@ -33,128 +32,15 @@ from jitmagic.ops.convolution import (
     convolution_input,
     convolution_weight,
     convolved,
+    samples_of_part,
     sent_back,
     summed_up,
 )
-from jitmagic.ops.sliding import inside, out_size
+from jitmagic.ops.sliding import out_size
 
 __all__ = ["convolving_texts", "native_convolution"]
 
 MOST_COLUMNS = 8  # of a kernel: each has loops of its own
-
-
-@dataclass(frozen=True, slots=True)
-class Geometry:
-    """Of one convolution, each a pair for rows and columns; ``padding`` is what lies before the first element."""
-
-    dtype: np.dtype[Any]
-    sizes: tuple[int, int]
-    kernel: tuple[int, int]
-    out: tuple[int, int]
-    stride: tuple[int, int]
-    padding: tuple[int, int]
-    dilation: tuple[int, int]
-
-    @property
-    def window(self) -> int:
-        """How many elements of the columns one plane of the input makes."""
-        return self.kernel[0] * self.kernel[1] * self.out[0] * self.out[1]
-
-    def columns_text(self) -> str:
-        """The kernel that writes columns; its range are the planes: channels of all samples, one after the other."""
-        text = Text()
-        self._begin(text)
-        text.add("channels, apart, deep, down = arg(args, 2), arg(args, 5), arg(args, 6), arg(args, 7)")
-        text.add("apart2, deep2, between = arg(args, 14), arg(args, 15), arg(args, 16)")
-        text.open("for q in range(lo, hi):")
-        text.add("n = q // channels")
-        text.add("source = first + n * apart + (q - n * channels) * deep")
-        text.add("target = second + n * apart2 + (q - n * channels) * deep2")
-        self._each_place(text, self._copy)
-        return str(text)
-
-    def spread_text(self) -> str:
-        """The kernel that adds columns up, in the order of the places of the kernel; its range are the planes."""
-        text, size = Text(), self.dtype.itemsize
-        plane = self.sizes[0] * self.sizes[1]
-        self._begin(text)
-        text.add(f"between = {self.out[0] * self.out[1] * size}")
-        text.open("for q in range(lo, hi):")
-        text.add(f"source = second + q * {plane * size}")
-        text.add(f"target = first + q * {self.window * size}")
-        text.open(f"for e in range({plane}):")
-        text.add(f"store_{self.dtype}_out(source, e * {size}, {self._zero})")
-        text.close()
-        self._each_place(text, self._add)
-        return str(text)
-
-    @property
-    def _zero(self) -> str:
-        return "0.0" if self.dtype == np.float64 else f"np.{self.dtype}(0.0)"
-
-    def _begin(self, text: Text) -> None:
-        text.open("def kernel(args, lo, hi):")
-        text.add(f"first, second = arg(args, 0), arg(args, {WORDS})")
-
-    def _each_place(self, text: Text, write: Callable[[Text, int], None]) -> None:
-        """Loops over the places of the kernel; ``begin`` and ``end`` are the rows of a column that meet the picture."""
-        (high, _), (rows, columns), (count, _) = self.sizes, self.kernel, self.out
-        stride, padding, dilation = self.stride[0], self.padding[0], self.dilation[0]
-        text.open(f"for di in range({rows}):")
-        text.add(f"start = di * {dilation} - {padding}")
-        text.add(f"begin = min(max(0, (-start + {stride - 1}) // {stride}), {count})")
-        text.add(f"end = max(begin, min({count}, ({high - 1} - start) // {stride} + 1))")
-        for place in range(columns):
-            text.add(f"column = target + (di * {columns} + {place}) * between")
-            write(text, place)
-        text.close(2)
-        text.add("return OK")
-
-    def _across(self, place: int) -> tuple[int, range]:
-        """Where the first element of a row meets the picture, and which elements of a row do."""
-        start = place * self.dilation[1] - self.padding[1]
-        _, which = inside(start, self.stride[1], self.sizes[1], self.out[1])
-        return start, range(self.out[1])[which]
-
-    def _copy(self, text: Text, place: int) -> None:
-        start, met = self._across(place)
-        size, (count, across), (stride, step) = self.dtype.itemsize, self.out, self.stride
-        for rows in ("range(begin)", f"range(end, {count})"):
-            text.open(f"for i in {rows}:")
-            self._clear(text, f"column + i * {across * size}", range(across))
-            text.close()
-        text.open("for i in range(begin, end):")
-        text.add(f"to = column + i * {across * size}")
-        text.add(f"row = source + (start + i * {stride}) * down")
-        self._clear(text, "to", range(met.start))
-        self._row(text, met, f"store_{self.dtype}_out(to, j * {size}, {self._load(start, step)})")
-        self._clear(text, "to", range(met.stop, across))
-        text.close()
-
-    def _clear(self, text: Text, to: str, places: range) -> None:
-        self._row(text, places, f"store_{self.dtype}_out({to}, j * {self.dtype.itemsize}, {self._zero})")
-
-    def _load(self, start: int, step: int) -> str:
-        return f"load_{self.dtype}_in(row, (j * {step} + {start}) * {self.dtype.itemsize})"
-
-    def _row(self, text: Text, places: range, line: str) -> None:
-        if places:
-            text.open(f"for j in range({places.start}, {places.stop}):")
-            text.add(line)
-            text.close()
-
-    def _add(self, text: Text, place: int) -> None:
-        start, met = self._across(place)
-        size, (stride, step) = self.dtype.itemsize, self.stride
-        text.open("for i in range(begin, end):")
-        text.add(f"taken = column + i * {self.out[1] * size}")
-        text.add(f"row = source + (start + i * {stride}) * {self.sizes[1] * size}")
-        where = f"row, (j * {step} + {start}) * {size}"
-        total = f"load_{self.dtype}({where}) + load_{self.dtype}_in(taken, j * {size})"
-        total = total if self.dtype == np.float64 else f"np.{self.dtype}({total})"
-        self._row(text, met, f"store_{self.dtype}_out({where}, {total})")
-        text.add("pass")
-        text.close()
 
 
 def _geometry(node: Node) -> Geometry | None:
@@ -189,17 +75,27 @@ class Form:
     call: Callable[..., Any]
     text: Callable[[Geometry], str]
     shapes: Callable[[Any], tuple[tuple[Any, ...], tuple[Any, ...]]]
+    at_once: Callable[..., Any]
 
 
 _FORMS: dict[Any, Form] = {
     convolution: Form(
-        convolved, Geometry.columns_text, lambda node: (node.args[0].meta.shape[2:], node.args[1].meta.shape[2:])
+        convolved,
+        Geometry.columns_text,
+        lambda node: (node.args[0].meta.shape[2:], node.args[1].meta.shape[2:]),
+        Batch.forwards,
     ),
     convolution_input: Form(
-        sent_back, Geometry.spread_text, lambda node: (tuple(node.args[2]), node.args[1].meta.shape[2:])
+        sent_back,
+        Geometry.spread_text,
+        lambda node: (tuple(node.args[2]), node.args[1].meta.shape[2:]),
+        Batch.backwards,
     ),
     convolution_weight: Form(
-        summed_up, Geometry.columns_text, lambda node: (node.args[1].meta.shape[2:], tuple(node.args[2]))
+        summed_up,
+        Geometry.columns_text,
+        lambda node: (node.args[1].meta.shape[2:], tuple(node.args[2])),
+        Batch.weights,
     ),
 }
 
@@ -221,10 +117,31 @@ def native_convolution(node: Node) -> Callable[..., Any] | None:
     if found is None:
         return None
     assert node.op is not None
-    address = compile_kernel(_text(node, found), "kernel").address
+    moves, form = _moves(found, _text(node, found)), _FORMS[node.op.call]
+    whole = functools.partial(form.call, moves)
+    batch = _batch(node, found, moves, whole)
+    return whole if batch is None else functools.partial(form.at_once, batch)
+
+
+def _batch(node: Node, found: Geometry, moves: Moves, whole: Callable[..., Any]) -> Batch | None:
+    """What is known of a call but the batch; None where channels are not, or there are none."""
+    assert node.op is not None
+    first, second, result = (each.meta.shape for each in (*node.args[:2], node))
+    outputs, inputs = (result[0], second[1]) if node.op.call is convolution_weight else (second[0], first[1])
+    inputs = result[1] if node.op.call is convolution_input else inputs
+    groups = node.args[-1]
+    if not all(type(n) is int and n for n in (groups, outputs, inputs, *result[1:])):
+        return None
+    inner, positions = inputs // groups * math.prod(found.kernel), math.prod(found.out)
+    most = samples_of_part(inner * groups * positions * found.dtype.itemsize)
+    return Batch(found.dtype, moves, whole, groups, outputs // groups, inner, positions, tuple(result[1:]), most)
+
+
+def _moves(found: Geometry, text: str) -> Moves:
+    """Launches of the kernel."""
+    address = compile_kernel(text, "kernel").address
     launch = make_launcher("a4a4")
     work = beside_products(found.window)
-
     places, positions = math.prod(found.kernel), math.prod(found.out)
 
     def columns(x: Any, *geometry: Any) -> Any:
@@ -238,9 +155,9 @@ def native_convolution(node: Node) -> Callable[..., Any] | None:
         return made
 
     def spread(taken: Any, target: Any, *geometry: Any) -> None:
-        taken, target = np.ascontiguousarray(taken), as_planes(target)
+        taken, target = taken.reshape(len(target), -1, 1, 1), as_planes(target)
         result = launch(address, 0, len(target) * target.shape[1], work, taken, target)
         if result and listened(result, ALL_FLAGS):
             raise Bail
 
-    return functools.partial(_FORMS[node.op.call].call, Moves(columns, of_all, spread))
+    return Moves(columns, of_all, spread)

@@ -106,14 +106,14 @@ class Pooling:
         text.add("i = rows - 1 - turn" if is_backwards else "i = turn")
         text.add(f"top = i * {stride} - {above}")
         if not self.is_written_out:
-            text.add("begin = end = across")
+            text.add("begin, end = across, across")
         elif not self.is_padded:
             text.add("begin, end = 0, across")
         else:
             text.add(f"begin = min(across, {-(-before // step)})")
             text.add(f"end = max(begin, min(across, (wide - 1 - {reach} + {before}) // {step} + 1))")
             text.open(f"if top < 0 or top + {reach_down} >= high:")
-            text.add("begin = end = across")
+            text.add("begin, end = across, across")
             text.close()
         text.add(f"row = source + top * down - {before * self.dtype.itemsize}")
         self._names_of_row(text)
@@ -168,12 +168,15 @@ class Pooling:
     def _written_out(self, text: Text) -> None:
         """A window inside: every place is compared, without a branch."""
         name = str(self.dtype)
+        # where cotangents are added up flags are read: LLVM's own comparison, which is faster, sets one for NaN
+        adds = self.spreads and not self.is_apart
+        no_larger = f"less_equal_{name}(found, best)" if adds else "(found <= best)"
         places = [(i, j) for i in range(self.kernel[0]) for j in range(self.kernel[1])]
         text.add(f"best = load_{name}_in({self._at('row', 'down', places[0])})")
         self._first(text, places[0])
         for index, place in enumerate(places[1:], 1):
             text.add(f"found = load_{name}_in({self._at('row', 'down', place)})")
-            text.add(f"kept = less_equal_{name}(found, best) | (best != best)")
+            text.add(f"kept = {no_larger} | (best != best)")
             text.add("best = select(kept, best, found)")
             self._next(text, index, place)
         size = self.dtype.itemsize
@@ -283,28 +286,33 @@ def native_pooling(node: Node) -> Callable[..., Any] | None:
         return None
     address = compile_kernel(found.text(), "kernel").address
     launch = make_launcher("a4a4a4" if found.takes or found.spreads else "a4a4")
+    is_flat = len(node.args[-1]) == 1
+    tail = None if found.out is None else found.out[1:] if is_flat else found.out
     places = math.prod(found.kernel)
+    known = 0 if found.out is None else beside_products(math.prod(found.out) * places)
 
-    def run(made: Any, x: Any, *others: Any) -> Any:
-        planes = [as_planes(each) for each in others]
-        target = as_planes(made)
-        windows = planes[0] if found.spreads else target
-        work = beside_products(windows.shape[2] * windows.shape[3] * places)
-        result = launch(address, 0, made.shape[0] * made.shape[1], work, as_planes(x), target, *planes)
-        if result and found.spreads and not found.is_apart and listened(result, ALL_FLAGS):
+    def made(x: Any, settings: Any) -> Any:
+        sizes = out_sizes(x.shape[2:], *settings) if tail is None else tail
+        return np.empty((*x.shape[:2], *sizes), found.dtype)
+
+    def run(made: Any, windows: Any, x: Any, *others: Any) -> Any:
+        work = known or beside_products(math.prod(windows.shape[2:]) * places)
+        count = made.shape[0] * made.shape[1]
+        result = launch(address, 0, count, work, as_planes(x), as_planes(made), *map(as_planes, others))
+        if result and adds and listened(result, ALL_FLAGS):
             raise Bail
         return made
 
-    def shape_of(x: Any, settings: Any) -> tuple[int, ...]:
-        return (*x.shape[:2], *out_sizes(x.shape[2:], *settings))
-
     def pooled(x: Any, *settings: Any) -> Any:
-        return run(np.empty(shape_of(x, settings), found.dtype), x)
+        result = made(x, settings)
+        return run(result, result, x)
 
     def taken(values: Any, x: Any, *settings: Any) -> Any:
-        return run(np.empty(shape_of(x, settings), found.dtype), x, values)
+        result = made(x, settings)
+        return run(result, result, x, values)
 
     def spread(g: Any, x: Any, *settings: Any) -> Any:
-        return run(np.empty(x.shape, found.dtype), x, g)
+        return run(np.empty(x.shape, found.dtype), g, x, g)
 
+    adds = found.spreads and not found.is_apart
     return spread if found.spreads else taken if found.takes else pooled

@@ -10,7 +10,7 @@ import pytest
 
 import jitmagic as jm
 from jitmagic.backends.numba_cpu import convolving
-from jitmagic.ops.convolution import convolution, convolution_input
+from jitmagic.ops.convolution import convolution, convolution_input, convolution_weight
 from jitmagic.ops.sliding import inside
 
 # spatial sizes, kernel, stride, padding, dilation, groups
@@ -21,10 +21,11 @@ GEOMETRIES: list[tuple[Any, ...]] = [
     ((4, 5), (4, 5), (1, 1), ((3, 3), (4, 4)), (1, 1), 1),  # places that meet padding only, for some rows
     ((6, 6), (2, 2), (3, 3), ((5, 1), (4, 4)), (2, 1), 1),  # and for some places, all of them
     ((11,), (3,), (2,), ((2, 1),), (2,), 2),
+    ((70, 60), (3, 3), (2, 1), ((1, 1), (1, 1)), (1, 1), 1),  # planes that are too large to be copied first
     ((3, 12), (1, 9), (1, 1), ((0, 0), (4, 4)), (1, 1), 1),  # too many columns: NumPy
     ((3, 4, 3), (2, 2, 2), (1, 1, 1), ((0, 0), (1, 1), (0, 0)), (1, 1, 1), 1),  # three axes: NumPy
 ]
-MADE_BY_KERNELS = 6
+MADE_BY_KERNELS = 7
 
 
 def operands(geometry: Any, dtype: Any, batch: int = 3) -> tuple[Any, Any, Any]:
@@ -37,8 +38,8 @@ def operands(geometry: Any, dtype: Any, batch: int = 3) -> tuple[Any, Any, Any]:
     return x, w, g
 
 
-def calls(geometry: Any) -> tuple[Any, Any]:
-    sizes, _, *settings = geometry
+def calls(geometry: Any) -> tuple[Any, Any, Any]:
+    sizes, kernel, *settings = geometry
 
     def forwards(x: Any, w: Any) -> Any:
         return convolution(x, w, *settings)
@@ -46,7 +47,10 @@ def calls(geometry: Any) -> tuple[Any, Any]:
     def backwards(g: Any, w: Any) -> Any:
         return convolution_input(g, w, sizes, *settings)
 
-    return forwards, backwards
+    def weights(g: Any, x: Any) -> Any:
+        return convolution_weight(g, x, kernel, *settings)
+
+    return forwards, backwards, weights
 
 
 def negative_zeros(a: Any) -> Any:
@@ -64,15 +68,17 @@ def check(function: Any, *arrays: Any) -> None:
             np.testing.assert_array_equal(found, wanted)
             np.testing.assert_array_equal(negative_zeros(found), negative_zeros(wanted))
     assert not compiled.jit.breaks()
+    assert compiled.jit.compiles == 1
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c8", ">f8"])
 @pytest.mark.parametrize("geometry", GEOMETRIES, ids=str)
 def test_the_results_have_the_bits_of_the_rows(geometry: Any, dtype: str) -> None:
     x, w, g = operands(geometry, "f8")
-    forwards, backwards = calls(geometry)
+    forwards, backwards, weights = calls(geometry)
     check(forwards, x.astype(dtype), w.astype(dtype))
     check(backwards, g.astype(dtype), w.astype(dtype))
+    check(weights, g.astype(dtype), x.astype(dtype))
 
 
 @pytest.mark.parametrize("batch", [0, 1, 40])
@@ -80,9 +86,10 @@ def test_batches_of_any_size(batch: int) -> None:
     """Of forty samples the columns are made in several parts."""
     geometry = ((24, 24), (3, 3), (1, 1), ((1, 1), (1, 1)), (1, 1), 1)
     x, w, g = operands(geometry, np.float32, batch)
-    forwards, backwards = calls(geometry)
+    forwards, backwards, weights = calls(geometry)
     check(forwards, x, w)
     check(backwards, g, w)
+    check(weights, g, x)
 
 
 LAYOUTS = {
@@ -98,14 +105,15 @@ LAYOUTS = {
 def test_operands_of_any_layout(layout: Any) -> None:
     geometry = ((8, 8), (3, 3), (1, 1), ((1, 1), (1, 1)), (1, 1), 1)
     x, w, g = operands(geometry, np.float64)
-    forwards, backwards = calls(geometry)
+    forwards, backwards, weights = calls(geometry)
     check(forwards, layout(x), layout(w))
     check(backwards, layout(g), layout(w))
+    check(weights, layout(g), layout(x))
 
 
 def test_an_overflow_while_adding_up_is_reported_as_plainly() -> None:
     geometry = ((4, 4), (2, 2), (1, 1), ((0, 0), (0, 0)), (1, 1), 1)
-    _, backwards = calls(geometry)
+    _, backwards, _ = calls(geometry)
     g, w = np.full((1, 1, 3, 3), 1.5e38, np.float32), np.ones((1, 1, 2, 2), np.float32)
     compiled = jm.compile(backwards)
     for run in (backwards, compiled, compiled):
@@ -124,10 +132,11 @@ def test_kernels_move_the_elements_where_sizes_are_known(geometry: Any, monkeypa
     whole = convolving.Moves
     monkeypatch.setattr(convolving, "Moves", lambda *moves: made.append(moves) or whole(*moves))
     x, w, g = operands(geometry, np.float32)
-    forwards, backwards = calls(geometry)
+    forwards, backwards, weights = calls(geometry)
     check(forwards, x, w)
     check(backwards, g, w)
-    assert len(made) == (2 if GEOMETRIES.index(geometry) < MADE_BY_KERNELS else 0)
+    check(weights, g, x)
+    assert len(made) == (3 if GEOMETRIES.index(geometry) < MADE_BY_KERNELS else 0)
 
 
 def test_what_of_a_row_of_places_lies_inside() -> None:
