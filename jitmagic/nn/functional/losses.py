@@ -72,8 +72,10 @@ def _picked(logs: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any
     axis, count = _classes(logs)
     ignored = np.equal(target, ignore_index)
     place = np.where(ignored, 0, np.where(target < 0, count, target))  # a negative class must not count from the end
-    found = np.take_along_axis(logs, np.expand_dims(place, axis), axis=axis)
-    found = found.reshape(target.shape)
+    if len(logs.shape) == 2:
+        found = logs[np.arange(len(logs)), place].reshape(target.shape)
+    else:
+        found = np.take_along_axis(logs, np.expand_dims(place, axis), axis=axis).reshape(target.shape)
     each = np.ones((), logs.dtype) if weight is None else weight[place]
     chosen = np.where(ignored, 0, each)
     return np.where(ignored, 0, found) * chosen, chosen
