@@ -76,7 +76,7 @@ def _picked(logs: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any
         found = logs[np.arange(len(logs)), place].reshape(target.shape)
     else:
         found = np.take_along_axis(logs, np.expand_dims(place, axis), axis=axis).reshape(target.shape)
-    each = np.ones((), logs.dtype) if weight is None else weight[place]
+    each = np.ones(target.shape, logs.dtype) if weight is None else weight[place]
     chosen = np.where(ignored, 0, each)
     return np.where(ignored, 0, found) * chosen, chosen
 

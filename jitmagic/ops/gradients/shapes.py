@@ -49,13 +49,14 @@ def unbroadcast(g: Any, x: Any) -> Any:
     if type(g) is not np.ndarray and any(is_run_time(n) and not _is_same(n, m) for n, m in pairs):
         return invoke(summed_like, g, x)
     ones = tuple(lead + i for i, (n, m) in enumerate(pairs) if not _is_same(n, m) and n == 1 and m != 1)
-    last = _at_the_end(front + ones, len(given))
-    if last and len(last) < len(front + ones):
+    axes = front + ones
+    last = _at_the_end(axes, len(given))
+    if 0 < len(last) < len(axes):
         # rows of elements that lie side by side first: NumPy adds them in pairs, and kernels while they compute them
-        g = np.sum(g, axis=last, keepdims=True)
-    rest = tuple(axis for axis in front + ones if axis not in last) or last
-    if rest:
-        g = np.sum(g, axis=rest, keepdims=bool(ones))
+        rest = tuple(axis for axis in axes if axis not in last)
+        return np.reshape(np.sum(np.sum(g, axis=last), axis=rest), shape)
+    if axes:
+        g = np.sum(g, axis=axes, keepdims=bool(ones))
     return np.squeeze(g, axis=front) if front and ones else g
 
 
