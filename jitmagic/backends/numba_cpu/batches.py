@@ -53,8 +53,9 @@ class Batch:
     def weights(self, g: Any, x: Any, *settings: Any) -> Any:
         if not 0 < len(x) <= self.most:
             return self.whole(g, x, *settings)
-        found = np.empty((self.groups * self.rows, *self.shape), self.dtype)
-        columns = self.moves.of_all(x).reshape(self.groups, self.inner, -1)
-        sent = np.ascontiguousarray(g.swapaxes(0, 1)).reshape(self.groups, self.rows, -1)
-        np.matmul(sent, columns.transpose(0, 2, 1), out=found.reshape(self.groups, self.rows, self.inner))
+        groups, rows, inner = self.groups, self.rows, self.inner
+        columns = self.moves.of_all(x).reshape(groups, inner, -1)
+        sent = np.ascontiguousarray(g.swapaxes(0, 1)).reshape(groups, rows, -1).transpose(0, 2, 1)
+        found = np.empty((groups * rows, *self.shape), self.dtype)
+        found.reshape(groups, rows, inner)[...] = np.matmul(columns, sent).transpose(0, 2, 1)
         return found

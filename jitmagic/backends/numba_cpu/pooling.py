@@ -31,6 +31,7 @@ from jitmagic.ops.sliding import out_sizes
 
 __all__ = ["native_pooling", "pooling_texts"]
 
+ROW_BYTES = 1 << 12  # of what is kept of a row of windows
 MOST_PLACES = 25  # of a kernel whose places are written out
 Pair = tuple[int, int]
 
@@ -76,6 +77,9 @@ class Pooling:
         planes_text(text, self.sizes, self.out, 2 if self.spreads else 1)
         if self.takes or self.spreads:
             text.add("third, apart3, deep3, down3 = arg(args, 18), arg(args, 23), arg(args, 24), arg(args, 25)")
+        if self._keeps_rows and self.out:
+            size_bytes = self.out[1] * self.dtype.itemsize
+            text.add(f"places, cotangents = stack({size_bytes}), stack({size_bytes})")
         text.open("for q in range(lo, hi):")
         text.add("n = q // channels")
         text.add("source = first + n * apart + (q - n * channels) * deep")
@@ -138,6 +142,8 @@ class Pooling:
             text.open("for j in range(begin, end):")
             self._written_out(text)
             text.close()
+        if self._keeps_rows:
+            self._put_rows(text)
         if self.is_padded or not self.is_written_out:
             text.open("for turn2 in range(begin + across - end):")
             text.add("j = turn2 if turn2 < begin else turn2 - begin + end")
@@ -183,14 +189,37 @@ class Pooling:
         if not self.spreads:
             text.add(f"store_{name}_out(to, j * {size}, {'value' if self.takes else 'best'})")
             return
-        zero = self._number("0.0")
-        text.add(f"g = {self._number(f'load_{name}_in(sent, j * {size}) + {zero}')}")
-        if not self.is_apart:
+        sent = self._number(f"load_{name}_in(sent, j * {size}) + {self._number('0.0')}")
+        if self._keeps_rows:
+            text.add(f"store_{name}(places, j * {size}, chosen)")
+            text.add(f"store_{name}(cotangents, j * {size}, {sent})")
+            return
+        text.add(f"g = {sent}")
+        if self.is_apart:
+            self._put(text, places)
+        else:
             text.add(f"place = to + (j * {self.stride[1]} * {size}) + chosen")
             text.add(f"store_{name}_out(place, 0, {self._number(f'load_{name}(place, 0) + g')})")
-            return
-        for index, place in enumerate(places):
-            where = self._at("to", f"wide * {size}", place)
+
+    @property
+    def _keeps_rows(self) -> bool:
+        """Whether a row of windows is compared first, then written row by row: LLVM vectorises loops that write one."""
+        fits = self.out is not None and self.out[1] * self.dtype.itemsize <= ROW_BYTES
+        return fits and self.spreads and self.is_apart and self.is_written_out
+
+    def _put_rows(self, text: Text) -> None:
+        name, size = str(self.dtype), self.dtype.itemsize
+        for i in range(self.kernel[0]):
+            text.open("for j in range(begin, end):")
+            text.add(f"chosen, g = load_{name}(places, j * {size}), load_{name}(cotangents, j * {size})")
+            self._put(text, [(i, j) for j in range(self.kernel[1])])
+            text.close()
+
+    def _put(self, text: Text, places: list[Pair]) -> None:
+        """The cotangent of a window where it belongs, 0 at the other places."""
+        zero, name = self._number("0.0"), str(self.dtype)
+        for place in places:
+            where, index = self._at("to", f"wide * {self.dtype.itemsize}", place), place[0] * self.kernel[1] + place[1]
             text.add(f"store_{name}_out({where}, select(chosen == {self._number(f'{index}.0')}, g, {zero}))")
 
     def _first(self, text: Text, place: Pair) -> None:
