@@ -1,6 +1,6 @@
-"""Takes three networks, gives one table: times of a whole training step, the peers' divided by jitmagic's.
+"""Takes networks, gives one table: times of a whole training step, the peers' divided by jitmagic's.
 
-    python -m tests.benchmarks.training              # or some: Mlp ConvNet Transformer
+    python -m tests.benchmarks.training              # or some: Mlp ConvNet ConvNet28 Transformer
     python -m tests.benchmarks.training --threads 1  # kernels, BLAS and PyTorch on one thread
 
 A step is forward, loss, backward and Adam, in float32. The contenders take turns in one run, each after a short rest,
@@ -31,7 +31,7 @@ TURN_SECONDS = 0.02
 REST_SECONDS = (
     0.05  # the threads of BLAS and of PyTorch go on asking for work for a while, on the cores of the next one
 )
-SHAPES = {"Mlp": (64,), "ConvNet": (8, 8, 1), "Transformer": (8, 8)}
+SHAPES = {"Mlp": (64,), "ConvNet": (1, 8, 8), "ConvNet28": (1, 28, 28), "Transformer": (8, 8)}
 PEERS = ("eager tape", "by hand", "torch.compile")
 
 Step = Callable[[], Any]

@@ -63,31 +63,86 @@ class Mlp:
 
 
 def windows(x: Array) -> Array:
-    _, h, w, c = x.shape
-    parts = [x[:, i : h - 2 + i, j : w - 2 + j] for i in range(3) for j in range(3)]
-    return np.concatenate(parts, axis=3).reshape(-1, 9 * c)
+    """Columns of 3 by 3 with a border of zeros, channels last: (n, h, w, c) to (n * h * w, 9 * c)."""
+    n, h, w, c = x.shape
+    bordered = np.zeros((n, h + 2, w + 2, c), x.dtype)
+    bordered[:, 1:-1, 1:-1] = x
+    found = np.empty((n, h, w, 9, c), x.dtype)
+    for k in range(9):
+        found[:, :, :, k] = bordered[:, k // 3 : k // 3 + h, k % 3 : k % 3 + w]
+    return found.reshape(-1, 9 * c)
+
+
+def windows_back(g: Array, shape: tuple[int, ...]) -> Array:
+    n, h, w, c = shape
+    g = g.reshape(n, h, w, 9, c)
+    bordered = np.zeros((n, h + 2, w + 2, c), g.dtype)
+    for k in range(9):
+        bordered[:, k // 3 : k // 3 + h, k % 3 : k % 3 + w] += g[:, :, :, k]
+    return bordered[:, 1:-1, 1:-1]
+
+
+CORNERS = [(slice(None), slice(i, None, 2), slice(j, None, 2)) for i in (0, 1) for j in (0, 1)]
+
+
+def pooled(x: Array) -> Array:
+    a, b, c, d = (x[corner] for corner in CORNERS)
+    return np.maximum(np.maximum(a, b), np.maximum(c, d))
+
+
+def pooled_back(g: Array, largest: Array, x: Array) -> Array:
+    """Among equal elements the first gets the derivative."""
+    found, is_left = np.empty_like(x), np.ones(g.shape, bool)
+    for corner in CORNERS:
+        is_here = (x[corner] == largest) & is_left
+        is_left &= ~is_here
+        np.multiply(g, is_here, out=found[corner])
+    return found
+
+
+def rectified(x: Array, w: Array, b: Array) -> Array:
+    """A product of matrices, a bias and a ReLU, in one array."""
+    found = x @ w.T
+    found += b
+    return np.maximum(found, 0, out=found)
 
 
 class ConvNet:
+    """Channels last, and weights turned to suit: products of two matrices, and rows that lie side by side."""
+
     def __init__(self, params: list[Array]) -> None:
-        self.params, self.adam = params, Adam(params)
+        w1, b1, w2, b2, w3, b3 = params
+        self.side = int((w3.shape[1] // len(w2)) ** 0.5)
+        w1, w2 = (np.ascontiguousarray(w.transpose(0, 2, 3, 1)).reshape(len(w), -1) for w in (w1, w2))
+        w3 = w3.reshape(len(w3), len(w2), self.side, self.side).transpose(0, 2, 3, 1)
+        self.own = [w1, b1, w2, b2, np.ascontiguousarray(w3).reshape(len(w3), -1), b3]
+        self.adam = Adam(self.own)
+
+    @property
+    def params(self) -> list[Array]:
+        """As they were given."""
+        w1, b1, w2, b2, w3, b3 = self.own
+        w1, w2 = (w.reshape(len(w), 3, 3, -1).transpose(0, 3, 1, 2) for w in (w1, w2))
+        w3 = w3.reshape(len(w3), self.side, self.side, -1).transpose(0, 3, 1, 2)
+        return [w1, b1, w2, b2, w3.reshape(len(w3), -1), b3]
 
     def step(self, x: Array, y: Array) -> Any:
-        w1, b1, w2, b2, w3, b3 = self.params
-        n = len(x)
-        p1 = windows(x)
-        h1 = np.maximum(p1 @ w1.T + b1, 0).reshape(n, 6, 6, 16)
-        p2 = windows(h1)
-        h2 = np.maximum(p2 @ w2.T + b2, 0)
-        flat = h2.reshape(n, -1)
+        w1, b1, w2, b2, w3, b3 = self.own
+        n, side = len(x), x.shape[2]
+        p1 = windows(x.transpose(0, 2, 3, 1))
+        h1 = rectified(p1, w1, b1).reshape(n, side, side, -1)
+        m1 = pooled(h1)
+        p2 = windows(m1)
+        h2 = rectified(p2, w2, b2).reshape(n, side // 2, side // 2, -1)
+        m2 = pooled(h2)
+        flat = m2.reshape(n, -1)
         loss, g3 = loss_and_slope(flat @ w3.T + b3, y)
-        g2 = (g3 @ w3).reshape(-1, 32) * (h2 > 0)
-        back = (g2 @ w2).reshape(n, 4, 4, 9, 16)
-        g1 = np.zeros_like(h1)
-        for k in range(9):
-            g1[:, k // 3 : k // 3 + 4, k % 3 : k % 3 + 4] += back[:, :, :, k]
+        g2 = pooled_back((g3 @ w3).reshape(m2.shape), m2, h2)
+        g2 *= h2 > 0
+        g2 = g2.reshape(-1, g2.shape[3])
+        g1 = pooled_back(windows_back(g2 @ w2, m1.shape), m1, h1)
         g1 *= h1 > 0
-        g1 = g1.reshape(-1, 16)
+        g1 = g1.reshape(-1, g1.shape[3])
         self.adam.step([g1.T @ p1, g1.sum(0), g2.T @ p2, g2.sum(0), g3.T @ flat, g3.sum(0)])
         return loss
 
@@ -171,4 +226,4 @@ class Transformer:
         return loss
 
 
-BY_HAND: dict[str, Any] = {"Mlp": Mlp, "ConvNet": ConvNet, "Transformer": Transformer}
+BY_HAND: dict[str, Any] = {"Mlp": Mlp, "ConvNet": ConvNet, "ConvNet28": ConvNet, "Transformer": Transformer}

@@ -1,4 +1,4 @@
-"""The three networks of ``tests.benchmarks.training``, in jitmagic's modules, and the step that trains them."""
+"""The networks of ``tests.benchmarks.training``, in jitmagic's modules, and the step that trains them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 
 import jitmagic as jm
 from jitmagic import nn
+from jitmagic.nn.functional import cross_entropy
 
-__all__ = ["Attention", "Conv", "ConvNet", "Mlp", "Transformer", "step"]
+__all__ = ["Attention", "ConvNet", "ConvNet28", "Mlp", "Transformer", "step"]
 
 DTYPE = np.float32
 
@@ -31,30 +32,27 @@ class Mlp(nn.Module):
         return self.layers[-1](x)
 
 
-class Conv(nn.Module):
-    """A convolution of 3 by 3 without padding: (n, h, w, c) to (n, h - 2, w - 2, d), as one product of matrices."""
+class ConvNet(nn.Module):
+    """(n, 1, width, width) to (n, 10)."""
 
-    def __init__(self, inputs: int, outputs: int, rng: np.random.Generator) -> None:
+    def __init__(self, rng: np.random.Generator, width: int = 8) -> None:
         super().__init__()
-        self.product = linear(9 * inputs, outputs, rng)
+        self.first = nn.Conv2d(1, 16, 3, padding=1, dtype=DTYPE, rng=rng)
+        self.second = nn.Conv2d(16, 32, 3, padding=1, dtype=DTYPE, rng=rng)
+        self.relu, self.pool, self.flatten = nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()
+        self.last = linear(32 * (width // 4) ** 2, 10, rng)
 
     def forward(self, x: Any) -> Any:
-        n, h, w, c = x.shape
-        windows = [x[:, i : h - 2 + i, j : w - 2 + j] for i in range(3) for j in range(3)]
-        return self.product(np.concatenate(windows, axis=3).reshape(n, h - 2, w - 2, 9 * c))
+        x = self.pool(self.relu(self.first(x)))
+        x = self.pool(self.relu(self.second(x)))
+        return self.last(self.flatten(x))
 
 
-class ConvNet(nn.Module):
-    """(n, 8, 8, 1) to (n, 10)."""
+class ConvNet28(ConvNet):
+    """(n, 1, 28, 28) to (n, 10)."""
 
     def __init__(self, rng: np.random.Generator) -> None:
-        super().__init__()
-        self.first, self.second, self.last = Conv(1, 16, rng), Conv(16, 32, rng), linear(512, 10, rng)
-
-    def forward(self, x: Any) -> Any:
-        x = np.maximum(self.first(x), 0)
-        x = np.maximum(self.second(x), 0)
-        return self.last(x.reshape(len(x), -1))
+        super().__init__(rng, 28)
 
 
 class Attention(nn.Module):
@@ -102,12 +100,6 @@ class Transformer(nn.Module):
         for block in self.blocks:
             x = block(x)
         return self.last(np.mean(x, axis=1))
-
-
-def cross_entropy(logits: Any, labels: Any) -> Any:
-    shifted = logits - np.max(logits, axis=1, keepdims=True)
-    chosen = shifted[np.arange(len(labels)), labels]
-    return np.mean(np.log(np.sum(np.exp(shifted), axis=1)) - chosen)
 
 
 def step(model: nn.Module, opt: jm.optim.Optimizer, x: Any, y: Any) -> Any:

@@ -11,13 +11,12 @@ from torch import nn
 __all__ = ["compiled_step"]
 
 
-class ConvNet(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.first, self.second, self.last = nn.Conv2d(1, 16, 3), nn.Conv2d(16, 32, 3), nn.Linear(512, 10)
-
-    def forward(self, x: Any) -> Any:
-        return self.last(torch.relu(self.second(torch.relu(self.first(x)))).flatten(1))
+def _conv_net(width: int) -> nn.Module:
+    return nn.Sequential(
+        nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(32 * (width // 4) ** 2, 10),
+    )  # fmt: skip
 
 
 class Block(nn.Module):
@@ -55,7 +54,12 @@ def _mlp() -> nn.Module:
     return nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, 10))
 
 
-MODELS: dict[str, Callable[[], nn.Module]] = {"Mlp": _mlp, "ConvNet": ConvNet, "Transformer": Transformer}
+MODELS: dict[str, Callable[[], nn.Module]] = {
+    "Mlp": _mlp,
+    "ConvNet": lambda: _conv_net(8),
+    "ConvNet28": lambda: _conv_net(28),
+    "Transformer": Transformer,
+}
 
 
 def compiled_step(name: str, x: Any, y: Any) -> Callable[[], float]:
@@ -66,7 +70,7 @@ def compiled_step(name: str, x: Any, y: Any) -> Callable[[], float]:
     torch.manual_seed(0)
     model = MODELS[name]()
     opt = torch.optim.Adam(model.parameters(), lr=1e-3)
-    data = torch.from_numpy(x.transpose(0, 3, 1, 2).copy() if name == "ConvNet" else x.copy())
+    data = torch.from_numpy(x.copy())
     labels = torch.from_numpy(y.copy())
     loss_of = torch.compile(lambda x, y: nn.functional.cross_entropy(model(x), y))
     update = torch.compile(opt.step)

@@ -298,7 +298,20 @@ def _bases(checks: Checks, guard: Guard) -> None:
 
 
 def _defaults(checks: Checks, guard: Guard) -> None:
-    checks.words.add(Check.DEFAULTS, checks.load(guard.source), guard.form[1])
+    """As many defaults by position, and these by keyword; their order means nothing."""
+    _, count, names = guard.form
+    if not names:
+        checks.words.add(Check.DEFAULTS, checks.load(guard.source), count)
+        return
+    by_position = checks.load(AttributeSource(guard.source, "__defaults__"))
+    if count:
+        checks.words.add(Check.LENGTH, by_position, checks.words.keep(tuple), count)
+    else:
+        checks.words.add(Check.IS, by_position, *_expected(checks, None))
+    by_keyword = AttributeSource(guard.source, "__kwdefaults__")
+    checks.words.add(Check.LENGTH, checks.load(by_keyword), checks.words.keep(dict), len(names))
+    for name in names:
+        checks.load(ItemSource(by_keyword, name))
 
 
 def _int64(checks: Checks, guard: Guard) -> None:

@@ -411,7 +411,7 @@ def defaults_guard(source: Source, label: str, count: int, names: tuple[str, ...
         "defaults_now({v})",
         about=f"defaults of {label}",
         remedy="define the function once",
-        form=() if names else ("defaults", count),
+        form=("defaults", count, names),
     )
 
 

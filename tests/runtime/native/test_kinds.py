@@ -170,6 +170,28 @@ def test_outcomes_tell_values_apart() -> None:
     assert outcome("f(x)", names) != outcome("f(x * 2)", names)
 
 
+def test_defaults_by_keyword_are_checked_in_compiled_code() -> None:
+    program = "def g(x, a=1, *, b=2, c=3): return x + b * c\ndef f(x): return g(x, 3, c=4)"
+    changes = ("g.__kwdefaults__ = {'b': 7, 'c': 3}", "g.__kwdefaults__ = {'b': 2}", "g.__defaults__ = (1, 2)")
+    for k, change in enumerate((*changes, "g.__kwdefaults__ = None", "g.__kwdefaults__ = {'c': 3, 'b': 2}")):
+        case = Case(f"defaults by keyword {k}", program, change)
+        plain, _ = run_apart(case, compile=False)
+        found, _ = run_apart(case, compile=True)
+        assert found == plain
+
+    def g(x, *, a=2.0):
+        return x * a
+
+    def f(x):
+        return g(x)
+
+    compiled = jm.compile(f)
+    code.prepare()
+    for _ in range(4):
+        compiled(np.ones(8))
+    assert compiled.jit.frame.native is not None
+
+
 def test_named_tuples_are_checked_in_compiled_code() -> None:
     program = (
         "from collections import namedtuple\nP = namedtuple('P', 'a b')\np = P(1.0, 2.0)\ndef f(x): return x * p.b"
