@@ -239,20 +239,24 @@ class Pooling:
             text.add(f"away = {i * self.dilation[0]} * wide * {size} + {j * self.dilation[1] * size}")
             text.add("chosen = select(kept, chosen, away)")
 
+    def _inside(self, text: Text, name: str, start: str, limit: str, axis: int) -> None:
+        """Opens a loop over what a window that begins at ``start`` has inside of the input."""
+        count, step = self.kernel[axis], self.dilation[axis]
+        text.add(f"from_{name} = max(0, (-{start} + {step - 1}) // {step})")
+        text.open(f"for at_{name} in range(from_{name}, min({count}, ({limit} - 1 - {start}) // {step} + 1)):")
+        text.add(f"{name} = {start} + at_{name} * {step}")
+
     def _one_by_one(self, text: Text) -> None:
         """A window that meets padding, which is never chosen."""
         name, size = str(self.dtype), self.dtype.itemsize
         text.add(f"best, chosen_i, chosen_j = {self._number('-math.inf')}, -1, -1")
-        text.open(f"for di in range({self.kernel[0]}):")
-        text.add(f"y = top + di * {self.dilation[0]}")
-        text.open("if 0 <= y < high:")
-        text.open(f"for dj in range({self.kernel[1]}):")
-        text.add(f"x = j * {self.stride[1]} - {self.padding[1]} + dj * {self.dilation[1]}")
-        text.open("if 0 <= x < wide:")
+        text.add(f"left = j * {self.stride[1]} - {self.padding[1]}")
+        self._inside(text, "y", "top", "high", 0)
+        self._inside(text, "x", "left", "wide", 1)
         text.add(f"found = load_{name}_in(source, y * down + x * {size})")
         text.open(f"if chosen_i < 0 or not (less_equal_{name}(found, best) or best != best):")
         text.add("best, chosen_i, chosen_j = found, y, x")
-        text.close(5)
+        text.close(3)
         if self.spreads:
             text.open("if chosen_i >= 0:")
             text.add(f"place = target + (chosen_i * wide + chosen_j) * {size}")
