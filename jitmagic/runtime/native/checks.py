@@ -303,12 +303,9 @@ def _defaults(checks: Checks, guard: Guard) -> None:
     if not names:
         checks.words.add(Check.DEFAULTS, checks.load(guard.source), count)
         return
-    by_position = checks.load(AttributeSource(guard.source, "__defaults__"))
-    if count:
-        checks.words.add(Check.LENGTH, by_position, checks.words.keep(tuple), count)
-    else:
-        checks.words.add(Check.IS, by_position, *_expected(checks, None))
-    by_keyword = AttributeSource(guard.source, "__kwdefaults__")
+    by_position, by_keyword = (AttributeSource(guard.source, name) for name in _DEFAULTS)
+    wanted = (Check.LENGTH, checks.words.keep(tuple), count) if count else (Check.IS, *_expected(checks, None))
+    checks.words.add(wanted[0], checks.load(by_position), *wanted[1:])
     checks.words.add(Check.LENGTH, checks.load(by_keyword), checks.words.keep(dict), len(names))
     for name in names:
         checks.load(ItemSource(by_keyword, name))
