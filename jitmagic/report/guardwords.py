@@ -17,6 +17,7 @@ GUARD_KINDS = {
     "ARRAY_MATCH": "an array still has this dtype, these sizes and this order in memory",
     "BUILTIN_MATCH": "a function of Python or NumPy was not replaced or hidden by another of that name",
     "CACHE_FULL": "the compiled version was not dropped to make room for others",
+    "CACHE_MATCH": "the cache of a function still has, or still lacks, the result for these arguments",
     "CLASS_ATTRIBUTE": "a class still has this method or attribute",
     "CLOSURE_MATCH": "a variable of the enclosing function is still unset",
     "CONSTANT_MATCH": "a plain value, which became a constant of the compiled code, is still the same",

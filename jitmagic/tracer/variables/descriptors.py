@@ -127,6 +127,8 @@ def _read_dispatched(
     tx: Evaluator, owner: ObjectTracker, name: str, entry: functools.singledispatchmethod[Any]
 ) -> VariableTracker:
     held = tx.output.builder.class_entry(tx, owner.cls, name, entry)
+    if owner.value is not None and owner.guarded_entry(tx, "__hash__") is object.__hash__:
+        entry.__get__(owner.value, owner.cls)  # from Python 3.13 on the method is kept, at the first time
     return DispatchedMethod(read_attribute(tx, held, "dispatcher"), owner)
 
 

@@ -52,6 +52,8 @@ ROWS = [
     Row("ALIAS", "w = np.ones((2, 3))\nv = w\ndef f(x): return x + w + v", "u = w", "v = np.ones((2, 3))"),
     Row("ARRAY_MATCH", "def f(x): return x * 2", "x = x + 1", "x = x.astype('f4')"),
     Row("BUILTIN_MATCH", "def f(x): return x * len(x)", "def max(x): return 10", "def len(x): return 10"),
+    Row("CACHE_MATCH", "from functools import cache\nlog = []\n@cache\ndef k(n): return np.full(3, n + len(log))\n"
+        "k(3)\ndef f(x): return x.sum() * k(3)", "k(4)", "log.append(1); k.cache_clear()"),
     Row("CLASS_ATTRIBUTE", OBJECT, "A.other = 3.0", "A.k = 3.0"),
     Row("CLOSURE_MATCH", "def o():\n    def f(x):\n        try: return x * k\n        except NameError: return x\n"
         "    def put():\n        nonlocal k\n        k = 5.0\n    if 0: k = 1\n    return f, put\nf, put = o()",
