@@ -45,7 +45,7 @@ LONG_S = 0.5  # plain Python's time above which the time of a compile is well sp
 _STATEMENT_S = 60e-9  # what plain Python needs at least for a statement of a loop ...
 _ELEMENT_S = 60e-9  # ... and for each element of an array in it
 _SOME_ROUNDS = 8  # of an inner loop of which nothing is known
-_NUMBERS = (int, float, bool)
+_NUMBERS = (int, float, bool, complex)
 _SERIALS = itertools.count(1)  # of loops, which are told of like functions; their numbers are negative
 
 

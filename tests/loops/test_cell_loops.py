@@ -19,6 +19,8 @@ CELLS = {
     "a name that is new": "for i in range(n):\n    last = u[i] * 2",
     "while": "while k < n:\n    u[k] = k\n    k += 1",
     "over an array": "for v in u:\n    s += v",
+    "complex numbers": "while abs(z) < 2 and k < n:\n    z = z * z + 0.3j\n    k += 1",
+    "complex numbers of NumPy": "for i in range(n):\n    w = w * 1j + u[i]",
     "numbers of NumPy": "for i in range(n):\n    w = w + u[i]",
 }
 REFUSED = {
@@ -31,7 +33,7 @@ REFUSED = {
 
 def _namespace() -> dict[str, Any]:
     rng = np.random.default_rng(0)
-    made: dict[str, Any] = {"n": 30, "m": 7, "a": 0.5, "s": 0, "k": 0, "w": np.float64(1.5), "found": []}
+    made: dict[str, Any] = {"n": 30, "m": 7, "a": 0.5, "s": 0, "k": 0, "z": 0j, "w": np.float64(1.5), "found": []}
     return made | {"u": rng.random(30), "g": np.zeros((30, 7)), "np": np}
 
 
