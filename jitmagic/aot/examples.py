@@ -34,7 +34,7 @@ def _example(node: Node) -> Any:
         return meta.type() if meta.type in (bool, int, float, complex) else None
     if not isinstance(meta, ArrayMeta):
         return None
-    return meta.dtype.type(0) if meta.scalar else _zeros(meta)
+    return np.zeros((), meta.dtype)[()] if meta.scalar else _zeros(meta)
 
 
 def _zeros(meta: ArrayMeta) -> np.ndarray[Any, Any]:
