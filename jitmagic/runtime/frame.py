@@ -62,7 +62,6 @@ class CompiledFrame(Target):
         "options",
         "pending",
         "pieces",
-        "plain",
         "plain_calls",
         "plain_code",
         "record",

@@ -173,6 +173,7 @@ def _revive(token: str, plain: FunctionType, options: Options, serve: Any) -> Ha
         raise InternalError("a compiled function was unpickled without its code; pickle the plain one: f.jit.plain")
     frame = CompiledFrame.of(plain, options, serve)
     target.run = lambda *values: frame.run(*values)
+    target.plain = plain
     return Handle(frame, token, target)
 
 

@@ -22,10 +22,14 @@ __all__ = ["Link", "Target", "link_in", "linked", "make_byway", "make_trampoline
 
 
 class Target:
-    """What a trampoline calls: ``run`` takes every parameter by position. Frames derive from it."""
+    """What a trampoline calls: ``run`` takes every parameter by position, ``plain`` is the plain function.
 
-    __slots__ = ("__weakref__", "run")
+    Frames derive from it.
+    """
 
+    __slots__ = ("__weakref__", "plain", "run")
+
+    plain: Any
     run: Any
 
 
@@ -87,14 +91,14 @@ def _never_arrived(*values: Any) -> Any:
 
 def _revive(token: str) -> Link:
     waiting = _Waiting()
-    waiting.run = _never_arrived
+    waiting.run = waiting.plain = _never_arrived
     waiting.link = Link(waiting, token)
     _revived[token] = waiting
     return waiting.link
 
 
 def linked(token: str) -> Target | None:
-    """The target of the trampoline that was unpickled with ``token``; its ``run`` is to be filled in."""
+    """The target of the trampoline that was unpickled with ``token``; its ``run`` and ``plain`` are to be filled in."""
     return _revived.pop(token, None)
 
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
+import cloudpickle
+import numpy as np
 import pytest
 
+import jitmagic as jm
 from jitmagic.runtime.trampoline import Link, Target, link_in, make_byway, make_trampoline
-
-
-class Frame(Target):
-    __slots__ = ("plain",)
-
-    plain: Any
 
 
 def function(a: Any, /, b: Any, *rest: Any, key: Any, **more: Any) -> Any:
@@ -26,8 +23,8 @@ def run(*values: Any) -> Any:
     return "run", *values
 
 
-def framed() -> tuple[Frame, Link]:
-    frame = Frame()
+def framed() -> tuple[Target, Link]:
+    frame = Target()
     frame.plain, frame.run = function, run
     return frame, Link(frame)
 
@@ -56,3 +53,20 @@ def test_a_trampoline_calls_the_frame() -> None:
     called = FunctionType(make_trampoline(function.__code__, link), {})
     assert called(1, 2, 3, key=4) == ("run", 1, 2, (3,), 4, {})
     assert link_in(called.__code__)() is frame  # type: ignore[misc]  # it has a link
+
+
+def test_a_function_that_plain_python_won_can_be_sent_elsewhere() -> None:
+    def squares(x: Any) -> Any:
+        return x.T
+
+    compiled = jm.compile(squares)
+    x = np.ones(3)
+    compiled(x)
+    frame = compiled.jit.frame
+    frame.demote(frame.entries[0])
+    arrived = cloudpickle.loads(cloudpickle.dumps(compiled))
+    assert [arrived(x).tobytes() for _ in range(200)] == [x.tobytes()] * 200
+    assert arrived.jit.calls > 0
+    assert compiled(x).tobytes() == x.tobytes()
+    compiled.jit.clear()
+    assert (compiled(x).tobytes(), compiled.jit.calls) == (x.tobytes(), 1)
