@@ -78,7 +78,6 @@ class CompiledFrame(Target):
 
     closed: str  # why nothing new is compiled; empty as long as something may be
     entries: list[Entry]
-    plain: FunctionType
     plain_code: CodeType
     hits_buried: int
     plain_calls: int

@@ -47,7 +47,8 @@ class Handle(Hidden):
     @property
     def plain(self) -> FunctionType:
         """The original function."""
-        return self.frame.plain
+        plain: FunctionType = self.frame.plain
+        return plain
 
     @property
     def options(self) -> Options:
