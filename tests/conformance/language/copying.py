@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 from tests.conformance.runner import Program
 
 __all__ = ["ROWS"]
+
+_ASKED = int(sys.version_info >= (3, 12))  # ``dataclasses`` looks a class up in a set of classes, a break
 
 _SHARED = """import copy
 from collections import namedtuple, OrderedDict, defaultdict, deque
@@ -167,6 +171,7 @@ def f(x):
     return asdict(n), x * 2
 """,
         ["A(4)"],
+        _ASKED,
     ),
     Program(
         "asdict array",
@@ -206,6 +211,7 @@ def f(x):
     return d['inner']['a'] + 1, d['inner']['a'] is x, d, n.d
 """,
         ["A(4)"],
+        _ASKED,
     ),
     Program(
         "astuple",
@@ -243,6 +249,7 @@ def f(x):
     return astuple(N(C(1.0, [1, 2]), {'k': 2})), x * 2
 """,
         ["A(4)"],
+        _ASKED,
     ),
     Program(
         "copy dunder",
