@@ -258,7 +258,7 @@ x = np.ones(2); z = np.zeros(2)
 def f(a, b):
     with np.errstate(divide='raise'):
         return a / b
-""", "f(x, x)", "f(x, z)", graphs=0, breaks=1),
+""", "f(x, x)", "f(x, z)"),
     fault("18 division warns once a call", """
 x = np.ones(2); z = np.zeros(2)
 f = lambda a, b: a / b
