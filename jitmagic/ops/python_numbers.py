@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 import operator
 from collections.abc import Callable
@@ -18,14 +19,17 @@ from jitmagic.ops.registry import by_name, op
 
 __all__ = [
     "ABS",
+    "COMPLEX_FUNCTIONS",
     "COUNT",
     "EXTREMES",
     "NUMBER_FUNCTIONS",
     "NUMBER_OPS",
+    "PARTS",
     "ROUND",
     "ROUND_TO",
     "SIZE",
     "SLICE_BOUND",
+    "TO_COMPLEX",
     "TO_FLOAT",
     "TO_INT",
     "TRUTH",
@@ -65,10 +69,23 @@ def _quotient(*kinds: type) -> type:
 
 
 def _power(*kinds: type) -> type:
-    """A float to a whole power; a power that is a float may give a complex number."""
+    """A float to a whole power; a power that is a float may give a complex number. Complex numbers stay complex."""
+    if complex in kinds:
+        return complex
     if kinds != (float, int):
         raise Unsupported("operator", "** between Python numbers")
     return float
+
+
+def _ordered(result: Callable[..., type]) -> Callable[..., type]:
+    """For operators that complex numbers do not have: Python says so."""
+
+    def rule(*kinds: type) -> type:
+        if complex in kinds:
+            raise Unsupported("operator", "an operator that complex numbers do not have")
+        return result(*kinds)
+
+    return rule
 
 
 # The rules are those of the array operations of the same meaning.
@@ -138,15 +155,15 @@ NUMBER_OPS: dict[str, NumberOp] = {
         "sub": _widest,
         "mul": _widest,
         "truediv": _quotient,
-        "floordiv": _widest,
-        "mod": _widest,
+        "floordiv": _ordered(_widest),
+        "mod": _ordered(_widest),
         "neg": _widest,
         "pos": _widest,
         "pow": _power,
-        "lt": _bool,
-        "le": _bool,
-        "gt": _bool,
-        "ge": _bool,
+        "lt": _ordered(_bool),
+        "le": _ordered(_bool),
+        "gt": _ordered(_bool),
+        "ge": _ordered(_bool),
         "eq": _bool,
         "ne": _bool,
     }.items()
@@ -171,8 +188,22 @@ EXTREMES = {
     for name, function in (("max", max), ("min", min))
 }
 
+
+def _part(name: str, function: Callable[..., Any], kind: type) -> NumberOp:
+    return NumberOp(op(f"py_{name}", _own(function), meta=lambda call: Inferred(PyMeta(kind))), lambda *kinds: kind)
+
+
+PARTS = {  # of a complex number
+    "real": _part("real", operator.attrgetter("real"), float),
+    "imag": _part("imag", operator.attrgetter("imag"), float),
+    "conjugate": _part("conjugate", operator.methodcaller("conjugate"), complex),
+}
+
 # What may raise for some numbers (inf, nan), and ``round(x, digits)``.
 TO_INT = NumberOp(op("py_int", _own(int), meta=lambda call: Inferred(PyMeta(int)), raises=True), lambda *kinds: int)
+TO_COMPLEX = NumberOp(
+    op("py_complex", _own(complex), meta=lambda call: Inferred(PyMeta(complex))), lambda *kinds: complex
+)
 TO_FLOAT = NumberOp(op("py_float", _own(float), meta=lambda call: Inferred(PyMeta(float)), raises=True), _float)
 ROUND = NumberOp(op("py_round", _own(round), meta=lambda call: Inferred(PyMeta(int)), raises=True), lambda *kinds: int)
 ROUND_TO = _row("round_to", round, _first)
@@ -227,3 +258,18 @@ NUMBER_FUNCTIONS |= {
     )
     for name in ("isnan", "isinf", "isfinite")
 }
+
+# Functions of complex numbers. They have no derivative here: who differentiates leaves them to Python.
+_CMATH = (
+    "exp sqrt log log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh rect phase isnan isinf isfinite"
+)
+_OTHER_RESULTS: dict[str, type] = {"phase": float, "isnan": bool, "isinf": bool, "isfinite": bool}
+
+
+def _complex_row(name: str) -> NumberOp:
+    result = _OTHER_RESULTS.get(name, complex)
+    row = op(f"py_cmath_{name}", _own(getattr(cmath, name)), meta=lambda call: Inferred(PyMeta(result)), raises=True)
+    return NumberOp(row, lambda *kinds: result)
+
+
+COMPLEX_FUNCTIONS: dict[Any, NumberOp] = {getattr(cmath, name): _complex_row(name) for name in _CMATH.split(" ")}

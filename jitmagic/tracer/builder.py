@@ -455,7 +455,7 @@ _BY_TYPE: Mapping[type, Make] = {
     np.ndarray: Builder.array,
     type(None): Builder.literal,
     bool: Builder.literal,
-    complex: Builder.literal,
+    complex: Builder.complex_number,
     str: Builder.literal,
     bytes: Builder.literal,
     type(Ellipsis): Builder.literal,

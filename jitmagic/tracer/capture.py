@@ -43,7 +43,7 @@ class FrameState:
     """
 
     sizes: dict[str, tuple[int | None, ...]] = field(default_factory=dict)
-    numbers: dict[str, list[int | float]] = field(default_factory=dict)
+    numbers: dict[str, list[complex]] = field(default_factory=dict)
     objects: dict[str, weakref.ref[Any] | None] = field(default_factory=dict)
     written: set[str] = field(default_factory=set)
 

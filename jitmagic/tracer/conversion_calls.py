@@ -11,7 +11,7 @@ import numpy as np
 
 from jitmagic.autograd.tensor import Tensor
 from jitmagic.errors import Unsupported
-from jitmagic.ops.python_numbers import ABS, ROUND, ROUND_TO, TO_FLOAT, TO_INT
+from jitmagic.ops.python_numbers import ABS, ROUND, ROUND_TO, TO_COMPLEX, TO_FLOAT, TO_INT
 from jitmagic.tracer.call_rows import Handler, row_of
 from jitmagic.tracer.evaluator import Evaluator
 from jitmagic.tracer.expressions import truth_of
@@ -199,7 +199,15 @@ def _complex(tx: Evaluator, *parts: VariableTracker) -> VariableTracker:
         if parts[0].meta.dtype.char not in "FD":
             raise Unsupported("data-number", f"complex({parts[0].describe()})")
         return parts[0].method(tx, "item", [], {})
+    is_known = len(parts) > 2 or not any(isinstance(p, RunTimeNumber) for p in parts)
+    if not is_known and not tx.output.needs_rules and all(map(_is_number, parts)):
+        return number_call(tx, TO_COMPLEX, parts)
     return run(lambda: complex(*(p.constant() for p in parts)))
+
+
+def _is_number(value: VariableTracker) -> bool:
+    is_known = isinstance(value, Constant) and type(value.value) in (bool, int, float, complex)
+    return is_known or isinstance(value, RunTimeNumber | SymbolicInt)
 
 
 def _dtype(tx: Evaluator, value: VariableTracker) -> VariableTracker:

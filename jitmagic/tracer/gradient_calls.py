@@ -255,7 +255,7 @@ def _rebuilt(tx: Evaluator, value: VariableTracker, change: Change) -> VariableT
 def _realized(tx: Evaluator, value: VariableTracker) -> VariableTracker:
     """A Python float is a number to differentiate by, known only at run time: no guard holds on to its value."""
     if isinstance(value, Lazy) and not value.is_realized and type(value.value) is float:
-        return tx.output.builder.run_time_float(value.value, value.source)
+        return tx.output.builder.run_time_number(value.value, value.source)
     return tx.realize(value)
 
 

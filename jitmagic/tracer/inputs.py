@@ -76,18 +76,25 @@ class Inputs:
         """Constants at first; from the second value on a run-time input (B22, B23)."""
         if not self._becomes_dynamic(value, source):
             return self.literal(value, source)
-        return self.run_time_float(value, source)
+        return self.run_time_number(value, source)
 
-    def run_time_float(self, value: float, source: Source) -> VariableTracker:
+    def complex_number(self, value: complex, source: Source) -> VariableTracker:
+        """As floats; in functions that are differentiated always a constant: their numbers are real."""
+        if self.output.differentiating or not self._becomes_dynamic(value, source):
+            return self.literal(value, source)
+        return self.run_time_number(value, source)
+
+    def run_time_number(self, value: float | complex, source: Source) -> VariableTracker:
         """An input of the graph, whatever its value."""
+        kind = complex if isinstance(value, complex) else float
         node = self.output.number_inputs.get(source)
         if node is None:
-            node = self.output.add_input(source, PyMeta(float), value)
+            node = self.output.add_input(source, PyMeta(kind), value)
             self.output.number_inputs[source] = node
-            self.output.guards.add(guard.type_guard(source, float))
-        return RunTimeNumber(node, float, source)
+            self.output.guards.add(guard.type_guard(source, kind))
+        return RunTimeNumber(node, kind, source)
 
-    def _becomes_dynamic(self, value: int | float, source: Source) -> bool:
+    def _becomes_dynamic(self, value: complex, source: Source) -> bool:
         settings, options = current(), self.output.options
         if is_held(source) or options.dynamic is False:
             return False
@@ -97,7 +104,7 @@ class Inputs:
             return False
         if source.category == "local" and options.dynamic and type(value) is int:
             return True
-        if type(value) is float and not settings.automatic_dynamic_floats:
+        if type(value) is not int and not settings.automatic_dynamic_floats:
             return False
         seen = self.output.state.numbers.get(source.text, [])
         known = any(v == value or v != v for v in seen)

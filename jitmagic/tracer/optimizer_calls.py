@@ -32,7 +32,7 @@ def _run_time(tx: Evaluator, group: VariableTracker, name: VariableTracker) -> V
     entry = _unread(tx, group, name)
     if entry is None:
         return tx.realize(group).item(tx, name)
-    return tx.output.builder.run_time_float(entry.value, entry.source)
+    return tx.output.builder.run_time_number(entry.value, entry.source)
 
 
 def _is_on(tx: Evaluator, group: VariableTracker, name: VariableTracker) -> VariableTracker:

@@ -124,7 +124,7 @@ class OutputGraph:
     tracked: dict[int, tuple[Any, VariableTracker]] = field(default_factory=dict)
     symbol_sources: dict[str, tuple[Source, int | None]] = field(default_factory=dict)
     seen_sizes: dict[str, tuple[int | None, ...]] = field(default_factory=dict)
-    seen_numbers: dict[str, list[int | float]] = field(default_factory=dict)
+    seen_numbers: dict[str, list[complex]] = field(default_factory=dict)
     seen_objects: dict[str, weakref.ref[Any] | None] = field(default_factory=dict)
     modules: list[ModuleCall] = field(default_factory=list)  # whose calls are being traced, outermost first
     module_calls: int = 0

@@ -20,7 +20,7 @@ from jitmagic.ops import lookup
 from jitmagic.ops.differentiable import has_own_rules
 from jitmagic.ops.draws import OF_THE_GLOBAL
 from jitmagic.ops.extern import extern
-from jitmagic.ops.python_numbers import NUMBER_FUNCTIONS
+from jitmagic.ops.python_numbers import COMPLEX_FUNCTIONS, NUMBER_FUNCTIONS
 from jitmagic.ops.quiet import outspoken
 from jitmagic.tracer.bodies import BODIES
 from jitmagic.tracer.effects import AttributeEffect
@@ -382,7 +382,7 @@ def call_on_numbers(
     tx: Evaluator, function: Any, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
 ) -> VariableTracker | None:
     """``math.sqrt`` and its kin: on constants at once, on run-time numbers as a node."""
-    row = NUMBER_FUNCTIONS.get(function)
+    row = NUMBER_FUNCTIONS.get(function) or (None if tx.output.needs_rules else COMPLEX_FUNCTIONS.get(function))
     if row is None or kwargs:
         return None
     if all(a.is_constant for a in args):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jitmagic.errors import Unsupported
 from jitmagic.graph.node import Node
 from jitmagic.graph.shapes import DataDependentSize, Dim, SymInt
-from jitmagic.ops.python_numbers import NUMBER_OPS
+from jitmagic.ops.python_numbers import NUMBER_OPS, PARTS
 from jitmagic.tracer.guards import Source
 from jitmagic.tracer.signals import Raised
 from jitmagic.tracer.variables.base import VariableTracker
@@ -119,12 +119,39 @@ class RunTimeNumber(VariableTracker):
         return number_call(tx, row, pair)
 
     def attribute(self, tx: Evaluator, name: str) -> VariableTracker:
-        if name in ("real",) and self.kind is float:
+        if name == "real" and self.kind is float:
             return self
+        if name in ("real", "imag") and self.kind is complex:
+            return self.part(tx, name)
+        if name == "conjugate" and self.kind is complex:
+            return ConjugateMethod(self)
         return super().attribute(tx, name)
+
+    def part(self, tx: Evaluator, name: str) -> VariableTracker:
+        """Another number. The rows have no derivative: they are for numbers that nobody differentiates."""
+        if tx.output.needs_rules:
+            raise Unsupported("attribute", f"{self.describe()}.{name}")
+        return number_call(tx, PARTS[name], [self])
 
     def reconstruct(self, emit: Emitter) -> str:
         return emit.output(self.node)
+
+
+class ConjugateMethod(VariableTracker):
+    """``c.conjugate`` of a complex number, not called yet."""
+
+    def __init__(self, number: RunTimeNumber) -> None:
+        self.number = number
+
+    def call(
+        self, tx: Evaluator, args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        if args or kwargs:
+            raise Unsupported("call", "conjugate with arguments")
+        return self.number.part(tx, "conjugate")
+
+    def reconstruct(self, emit: Emitter) -> str:
+        return f"{emit.value(self.number)}.conjugate"
 
 
 def is_measured(value: VariableTracker) -> bool:
