@@ -124,12 +124,14 @@ def tell_recompile(frame: CompiledFrame, entry: Entry, failure: Failure, cost_ns
 
 
 def _is_variable_now(failure: Failure, entry: Entry) -> str:
-    """What to say of a number that was a constant of the old entry and is an input of the new one; else nothing."""
+    """What to say of a number that a new entry takes as an input, or that is 0 or 1 in it; else nothing."""
     old = failure.guard
-    is_number = old.kind == "CONSTANT_MATCH" and type(old.constant) in (int, float)
+    is_number = old.kind == "CONSTANT_MATCH" and type(old.constant) in (int, float, complex)
     if not is_number or failure.kind is not type(old.constant):
         return ""
     same = [held.guard for held in entry.guards if old.source in (held.guard.source, *held.guard.others)]
+    if any(g.kind == "CONSTANT_MATCH" and type(g.constant) is int and g.constant in (0, 1) for g in same):
+        return f"nothing to do: {old.source.text} as 0 or 1 is always compiled on its own"
     fixed = any(g.kind == "CONSTANT_MATCH" or (g.kind == "SIZE_RELATION" and " == " in g.about) for g in same)
     if fixed or not same:
         return ""
