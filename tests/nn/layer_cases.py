@@ -139,6 +139,8 @@ CONVOLUTIONS = [
     of("ConvTranspose1d", 4, 6, 3, shapes=((2, 4, 5),)),
     of("ConvTranspose1d", 4, 6, 3, shapes=((4, 5),), stride=3, padding=1, output_padding=2, dilation=2, groups=2),
     of("ConvTranspose2d", 4, 6, 3, shapes=((2, 4, 5, 4),)),
+    of("ConvTranspose1d", 4, 6, 3, shapes=((2, 4, 5),), padding=1, output_padding=1, dilation=2),
+    of("ConvTranspose2d", 4, 6, (3, 2), shapes=((2, 4, 5, 4),), padding=1, output_padding=(2, 1), dilation=(3, 2)),
     of("ConvTranspose2d", 4, 6, (3, 2), shapes=((2, 4, 5, 4),), stride=2, padding=1, output_padding=(1, 0), bias=False),
     of("ConvTranspose2d", 4, 6, 3, shapes=((2, 4, 5, 4),), stride=2, groups=2,
        more=lambda rng: {"output_size": (12, 9)}),

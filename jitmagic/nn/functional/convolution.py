@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from jitmagic.nn.functional.sizes import as_pairs, as_tuple
 from jitmagic.ops.convolution import convolution, convolution_input
 
@@ -66,6 +68,9 @@ def _conv_transpose(
         (n - 1) * s - 2 * p + d * (k - 1) + e + 1
         for n, s, p, d, k, e in zip(whole.shape[2:], steps, pads, gaps, weight.shape[2:], extra, strict=True)
     )
+    more = tuple(e // s for e, s in zip(extra, steps, strict=True))
+    if any(more):  # a convolution of ``sizes`` has as many results more
+        whole = np.pad(whole, ((0, 0), (0, 0), *((0, m) for m in more)))
     found = convolution_input(whole, weight, sizes, steps, tuple((p, p) for p in pads), gaps, groups)
     if bias is not None:
         found = found + bias.reshape((-1,) + (1,) * rank)
