@@ -16,7 +16,7 @@ from tests.loops.outcomes import define, loop_calls, outcome
 from tests.loops.programs import PROGRAMS
 
 SPREAD = {"lu", "jacobi", "heat_1d", "wave_2d", "mandelbrot", "game_of_life", "nbody", "kmeans_assign", "bilateral"}
-SPREAD |= {"csr_matvec", "matmul", "edit_distance"}
+SPREAD |= {"csr_matvec", "matmul", "edit_distance", "julia"}
 SERIAL = """
 def f(x, y):
     for i in range(1, len(x)):

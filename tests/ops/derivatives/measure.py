@@ -241,7 +241,12 @@ def _interruptions(handle: Any) -> str:
 
 
 # What the documentation says has no gradient, in the words of the errors
-TOLD = ("a subclass of ndarray with rules of its own", "became a plain array here", "became a Python number here")
+TOLD = (
+    "a subclass of ndarray with rules of its own",
+    "became a plain array here",
+    "became a Python number here",
+    "are no smooth function of it",
+)
 
 
 def _is_told(message: str) -> bool:
