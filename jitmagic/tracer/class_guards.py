@@ -35,6 +35,13 @@ class ClassGuards:
             held = self.output.constant_source(cls, cls.__name__)
             self.output.guards.add(guard.own_class_attribute_guard(held, cls, name))
 
+    def guard_metaclass(self, cls: type, name: str) -> None:
+        """The class of ``cls`` still holds what it held, and is still its class: ``cls.__class__`` may be set."""
+        meta = type(cls)
+        self.guard_held_class(meta, name)
+        if self._can_change(cls) and self._can_change(meta) and not is_library(meta):
+            self.output.guards.add(guard.type_guard(self.output.constant_source(cls, cls.__name__), meta))
+
     def data_source(self, cls: type, name: str, entry: Any, source: Source) -> Source | None:
         """Where to read ``cls.name`` anew at each call; None if the entry is to be the very same object.
 

@@ -128,7 +128,7 @@ def _class(tx: Evaluator, pattern: ast.MatchClass, subject: VariableTracker, bou
     cls = tx.eval(pattern.cls)
     if not isinstance(cls, ClassTracker):
         raise python_error(TypeError, "called match pattern must be a class")
-    tx.output.builder.guard_held_class(type(cls.value), "__instancecheck__")
+    tx.output.builder.guard_metaclass(cls.value, "__instancecheck__")
     if find_in_class(type(cls.value), "__instancecheck__") is not type.__dict__["__instancecheck__"]:
         raise Unsupported("statement", f"a pattern of {cls.describe()}")
     if subject.python_type() is not cls.value:

@@ -258,7 +258,7 @@ class ClassTracker(CallableTracker):
         cls, builder = self.value, tx.output.builder
         if self.source is not None:
             tx.output.guards.add(own_class_attribute_guard(self.source, cls, name))
-        builder.guard_held_class(type(cls), name)
+        builder.guard_metaclass(cls, name)
         pending = builder.pending_in_class(type(cls), name)
         found = pending or builder.class_entry(tx, type(cls), name, find_in_class(type(cls), name))
         return BoundMethod(found, self) if isinstance(found, FunctionTracker) else found
@@ -278,7 +278,7 @@ class ClassTracker(CallableTracker):
         entry = find_in_class(cls, name)
         if entry is MISSING and self.source is not None:
             tx.output.guards.add(own_class_attribute_guard(self.source, cls, name))
-        tx.output.builder.guard_held_class(type(cls), name)
+        tx.output.builder.guard_metaclass(cls, name)
         if entry is MISSING and find_in_class(type(cls), "__getattr__") is not MISSING:
             raise Unsupported("attribute", f"{self.describe()}.{name}")
         of_metaclass = find_in_class(type(cls), name)

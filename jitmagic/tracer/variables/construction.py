@@ -34,7 +34,7 @@ def construct(tx: Evaluator, cls: type, args: Args, kwargs: Named) -> VariableTr
         if applies(cls):
             return make(tx, cls, args, kwargs)
     rule = find_in_class(type(cls), "__call__")
-    tx.output.builder.guard_held_class(type(cls), "__call__")
+    tx.output.builder.guard_metaclass(cls, "__call__")
     if isinstance(rule, FunctionType):
         held = tx.output.builder.constant_object
         return held(tx, rule).call(tx, [held(tx, cls), *args], kwargs)
