@@ -75,11 +75,11 @@ def order(x: Any, c: complex) -> Any:
 
 
 def quotient(x: Any, c: complex) -> Any:
-    return x * (c // 2)  # type: ignore[operator]
+    return x * (c // 2)  # type: ignore[operator]  # nor quotients without a rest
 
 
 def real(x: Any, c: complex) -> Any:
-    return x * float(c)  # type: ignore[arg-type]
+    return x * float(c)  # type: ignore[arg-type]  # nor a float for one
 
 
 def shown(value: Any) -> Any:
